@@ -45,7 +45,7 @@ struct HiddenRowReport: Encodable {
     var key: [JSONValue]
     var object: String
     /// `waiting`, `outranked`, `refused` or `joined`.
-    var kind: String
+    var kind: StatusReport.Exceptional.Kind
     var reason: String
     var values: JSONValue
 
@@ -53,7 +53,7 @@ struct HiddenRowReport: Encodable {
         table = row.table
         key = row.key.map { JSONValue($0) }
         object = row.object.description
-        kind = row.kind.name
+        kind = StatusReport.Exceptional.Kind(row.kind)
         reason = row.reason
         values = JSONValue(row.values)
     }

@@ -122,7 +122,7 @@ struct DevicesPage {
     private func state(_ device: DevicesReport.Device) -> String {
         let labels = DeviceLabels(report.devices.map { ($0.id, $0.name) })
         let successors = device.successors.map { "; copied or restored as " + Wording.list($0.map { labels[$0] }) }
-        return device.activity + (device.isLeftBehind ? ", starts from a snapshot when it returns" : "")
+        return device.activity.rawValue + (device.isLeftBehind ? ", starts from a snapshot when it returns" : "")
             + (successors ?? "")
     }
 }

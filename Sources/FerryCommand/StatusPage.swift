@@ -45,7 +45,7 @@ struct StatusPage {
                 let age = Wording.waiting(sinceMilliseconds: device.problemSinceMilliseconds, now: now)
                 news.append(style.yellow("\(labels[device.id]): ") + problem + age)
             }
-            if device.activity == "silent" { news.append(silence(device, style)) }
+            if device.activity == .silent { news.append(silence(device, style)) }
             news += difference(device, style)
         }
         if news.isEmpty {
@@ -76,12 +76,12 @@ struct StatusPage {
         if report.devices.isEmpty { return "Everything is published; no other device has joined yet." }
         // A device that continues under another ID reads no more under this ID, unless the device was copied.
         let late = report.devices.filter {
-            ($0.unacknowledged > 0 || $0.changesetsAhead ?? 0 > 0) && $0.activity == "active" && $0.successors == nil
+            ($0.unacknowledged > 0 || $0.changesetsAhead ?? 0 > 0) && $0.activity == .active && $0.successors == nil
         }
         if late.isEmpty {
             let isProven =
                 report.waitingTables.isEmpty
-                && !report.devices.contains { $0.standing == "unproven" || $0.standing == "waits" }
+                && !report.devices.contains { $0.standing == .unproven || $0.standing == .waits }
             return isProven ? "Everything is in step." : "Everything is sent and received here."
         }
         let names = Wording.list(late.map { labels[$0.id] })
@@ -205,19 +205,21 @@ struct StatusPage {
         let behind = Wording.changesets(device.changesetsBehind ?? 0)
         let ahead = Wording.changesets(device.changesetsAhead ?? 0)
         let word = standing(device.standing, age: age, behind: behind, ahead: ahead)
-        return device.activity == "retired" ? [word, "retired"].filter { !$0.isEmpty }.joined(separator: ", ") : word
+        return device.activity == .retired ? [word, "retired"].filter { !$0.isEmpty }.joined(separator: ", ") : word
     }
 
-    private static func standing(_ standing: String?, age: String, behind: String, ahead: String) -> String {
+    private static func standing(_ standing: StatusReport.Peer.Standing?, age: String, behind: String, ahead: String)
+        -> String
+    {
         switch standing {
-        case "inStep": "in step as of \(age)"
-        case "behind": "behind by \(behind)"
-        case "ahead": "ahead by \(ahead)"
-        case "apart": "behind by \(behind), ahead by \(ahead)"
-        case "differs": "differs"
-        case "waits": "has the same changes; rows wait for the app"
-        case "unproven": "has the same changes, not compared"
-        default: ""
+        case .inStep: "in step as of \(age)"
+        case .behind: "behind by \(behind)"
+        case .ahead: "ahead by \(ahead)"
+        case .apart: "behind by \(behind), ahead by \(ahead)"
+        case .differs: "differs"
+        case .waits: "has the same changes; rows wait for the app"
+        case .unproven: "has the same changes, not compared"
+        case nil: ""
         }
     }
 
@@ -225,7 +227,7 @@ struct StatusPage {
         if report.exceptions.isEmpty { return [] }
         var table = TextTable("Hidden or changed", "Rows#", "What", "Why")
         for one in report.exceptions {
-            table.add(one.table, Wording.grouped(one.count), Self.words[one.kind] ?? one.kind, one.reason)
+            table.add(one.table, Wording.grouped(one.count), Self.word(one.kind), one.reason)
         }
         return [""] + table.lines(style)
     }
@@ -237,9 +239,15 @@ struct StatusPage {
         return [""] + table.lines(style)
     }
 
-    private static let words = [
-        "waiting": "hidden", "outranked": "hidden", "refused": "hidden", "missing": "hidden", "heldBack": "kept",
-        "clearedReference": "shown as NULL", "joined": "joined", "awaitingApp": "hidden", "outdated": "shown as before",
-        "stranded": "kept", "left": "not here",
-    ]
+    private static func word(_ kind: StatusReport.Exceptional.Kind) -> String {
+        switch kind {
+        case .waiting, .outranked, .refused, .missing, .awaitingApp: "hidden"
+        case .heldBack, .stranded: "kept"
+        case .clearedReference: "shown as NULL"
+        case .joined: "joined"
+        case .outdated: "shown as before"
+        case .left: "not here"
+        case .joining, .resolvedKey: kind.rawValue
+        }
+    }
 }

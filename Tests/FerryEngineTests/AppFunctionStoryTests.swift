@@ -71,7 +71,7 @@ final class AppFunctionStoryTests: XCTestCase {
         XCTAssertEqual(try read(0, "SELECT count(*) FROM word"), ["1"])
         _ = try command.sync()
         let standing = try apps[0].status().devices
-        XCTAssertEqual(standing.map(\.standing), ["waits"])
+        XCTAssertEqual(standing.map(\.standing), [.waits])
         XCTAssertEqual(standing.map(\.waitingTables), [["usage", "word"]])
         _ = try apps[1].sync()
         for app in apps + apps { _ = try app.sync() }
@@ -81,7 +81,7 @@ final class AppFunctionStoryTests: XCTestCase {
                 try read(index, "SELECT text, word IS NULL FROM usage ORDER BY text"),
                 ["\"free\"|1", "\"mine\"|0", "\"u\"|0"])
             XCTAssertEqual(try apps[index].status().waitingTables, [])
-            XCTAssertEqual(try apps[index].status().devices.map(\.standing), ["inStep"])
+            XCTAssertEqual(try apps[index].status().devices.map(\.standing), [.inStep])
             XCTAssertTrue(try apps[index].verify(deep: true).isSound)
         }
     }

@@ -32,7 +32,7 @@ final class AppSchemaTests: XCTestCase {
             let found = try replica.store.verify(deep: true)
             XCTAssertTrue(found.isSound, "\(app.name), device \(index): \(found)")
             for device in try replica.status().devices {
-                XCTAssertEqual(device.standing, "inStep", "\(app.name), device \(index): \(device)")
+                XCTAssertEqual(device.standing, .inStep, "\(app.name), device \(index): \(device)")
             }
         }
         // Nothing that either wrote is gone.

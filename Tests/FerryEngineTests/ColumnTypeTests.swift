@@ -71,7 +71,7 @@ final class ColumnTypeTests: XCTestCase {
             try fleet.assertEqual(Self.rows)
             for replica in fleet.replicas {
                 XCTAssertEqual(
-                    Set(try replica.status().devices.map(\.standing)), ["inStep"], what)
+                    Set(try replica.status().devices.map(\.standing)), [.inStep], what)
             }
         }
     }

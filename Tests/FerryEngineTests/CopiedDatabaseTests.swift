@@ -97,7 +97,7 @@ final class CopiedDatabaseTests: XCTestCase {
         let peers = try fleet.replicas[1].status().devices
         XCTAssertEqual(
             peers.first { $0.id == former.description }?.successors, [fleet.replicas[0].identity.device.description])
-        XCTAssertEqual(peers.first { $0.id != former.description }?.standing, "inStep")
+        XCTAssertEqual(peers.first { $0.id != former.description }?.standing, .inStep)
     }
 
     func testARestoredDatabaseThatPackedWhileTheFolderWasAwayLosesNothing() throws {
@@ -262,7 +262,7 @@ final class CopiedDatabaseTests: XCTestCase {
                 XCTAssertEqual(try replica.store.reading().formerDevices.count, 1)
             }
             let standings = try fleet.replicas[1].status().devices.filter { $0.successors == nil }.map(\.standing)
-            XCTAssertEqual(standings, ["inStep", "inStep"])
+            XCTAssertEqual(standings, [.inStep, .inStep])
             XCTAssertTrue(try fleet.replicas[1].status().devices.allSatisfy { $0.behind == 0 && $0.problem == nil })
             // One that comes later reads one of the two branches, and all of what both said.
             try fleet.join()

@@ -16,7 +16,8 @@ final class DevicesTests: XCTestCase {
 
     private func activities(_ home: MemoryHome, _ index: Int) throws -> [String: String] {
         Dictionary(
-            try home.replicas[index].devices().devices.map { ($0.name, $0.activity) }, uniquingKeysWith: { $1 })
+            try home.replicas[index].devices().devices.map { ($0.name, $0.activity.rawValue) }, uniquingKeysWith: { $1 }
+        )
     }
 
     private func code(_ body: () throws -> Void) -> FerryError.Code? {
@@ -77,7 +78,7 @@ final class DevicesTests: XCTestCase {
         let id = home.replicas[2].identity.device.description
         XCTAssertEqual(try home.replicas[0].retire(String(id.prefix(13))), "twin")
         XCTAssertEqual(
-            try home.replicas[0].devices().devices.first { $0.id == id }?.activity, "retired")
+            try home.replicas[0].devices().devices.first { $0.id == id }?.activity, .retired)
     }
 
     func testADeviceThatRunsNeverFallsSilentThoughNothingIsNew() throws {
@@ -88,7 +89,7 @@ final class DevicesTests: XCTestCase {
         }
         XCTAssertEqual(try activities(home, 0), ["device0": "active", "device1": "active", "device2": "silent"])
         let status = try home.replicas[0].status()
-        XCTAssertEqual(status.devices.first { $0.name == "device2" }?.activity, "silent")
+        XCTAssertEqual(status.devices.first { $0.name == "device2" }?.activity, .silent)
         XCTAssertEqual(status.devices.first { $0.name == "device2" }?.isLeftBehind, false)
         _ = try home.replicas[2].sync()
         _ = try home.replicas[0].sync()
@@ -143,7 +144,7 @@ final class DevicesTests: XCTestCase {
         XCTAssertGreaterThan(try home.replicas[0].store.reading().logStart, 1)
         XCTAssertLessThan(try home.segments(0).count, 40)
         let away = try XCTUnwrap(try home.replicas[0].devices().devices.first { $0.name == "device2" })
-        XCTAssertEqual(away.activity, "silent")
+        XCTAssertEqual(away.activity, .silent)
         XCTAssertTrue(away.isLeftBehind)
         let status = try home.replicas[0].status()
         XCTAssertEqual(status.devices.first { $0.name == "device2" }?.isLeftBehind, true)
@@ -169,7 +170,7 @@ final class DevicesTests: XCTestCase {
         home.clock.advance(days: 2)
         for index in [2, 1, 0, 1, 2] { _ = try home.replicas[index].sync() }
         for replica in home.replicas { XCTAssertEqual(try replica.store.tombstoneCount(), 0) }
-        XCTAssertEqual(Set(try home.replicas[0].status().devices.map(\.standing)), ["inStep"])
+        XCTAssertEqual(Set(try home.replicas[0].status().devices.map(\.standing)), [.inStep])
     }
 
     func testDevicesAreToldWhileTheContainerIsAway() throws {

@@ -131,7 +131,7 @@ final class ForgedGrammarTests: XCTestCase {
                     try replica.status().devices.first {
                         $0.id != evil.id.description && devices.map(\.description).contains($0.id)
                     })
-                XCTAssertEqual(other.standing, "inStep", "seed \(seed): \(other)")
+                XCTAssertEqual(other.standing, .inStep, "seed \(seed): \(other)")
                 XCTAssertNil(other.problem, "seed \(seed)")
                 let count = try replica.store.read {
                     try $0.count("SELECT count(*) FROM setting WHERE name LIKE 'honest %'")

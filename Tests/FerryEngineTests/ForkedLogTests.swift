@@ -69,7 +69,7 @@ final class ForkedLogTests: XCTestCase {
             XCTAssertEqual(report.waiting, [], "device \(index)", line: line)
             XCTAssertEqual(report.published.changes, 0, "device \(index)", line: line)
             for peer in try replica.status().devices where present.contains(peer.id) {
-                XCTAssertEqual(peer.standing, "inStep", "device \(index)", line: line)
+                XCTAssertEqual(peer.standing, .inStep, "device \(index)", line: line)
             }
         }
         let names = Set(try fleet.shell(indices[0], "SELECT name FROM item;").split(separator: "\n").map(String.init))
@@ -110,7 +110,7 @@ final class ForkedLogTests: XCTestCase {
         for index in [1, 3] {
             let peers = try fleet.replicas[index].status().devices
             let other = fleet.replicas[4 - index].identity.device.description
-            XCTAssertNotEqual(peers.first { $0.id == other }?.standing, "inStep")
+            XCTAssertNotEqual(peers.first { $0.id == other }?.standing, .inStep)
         }
         let told = try fleet.replicas.flatMap { try $0.status().devices }.filter { $0.id == former.description }
         XCTAssertTrue(told.contains { $0.problemCode == "deviceForked" && $0.problem?.contains("retire it") ?? false })

@@ -117,7 +117,7 @@ final class JoinMatrixTests: XCTestCase {
                 try fleet.shell(index, "INSERT INTO words(words, rank) VALUES ('integrity-check', 1)"), "", what)
             XCTAssertTrue(try fleet.replicas[index].verify(deep: true).isSound, what)
             let standings = try fleet.replicas[index].status().devices.map(\.standing)
-            XCTAssertEqual(standings, Array(repeating: "inStep", count: standings.count), what)
+            XCTAssertEqual(standings, Array(repeating: .inStep, count: standings.count), what)
         }
         if kind == .uniqueValueBesideAKey {
             // The key of a row is whose values count.

@@ -42,7 +42,7 @@ final class KeyChangeStoryTests: XCTestCase {
             let status = try replica.status()
             XCTAssertEqual(status.tablesApart, [], file: file, line: line)
             XCTAssertEqual(
-                status.devices.map(\.standing), status.devices.map { _ in "inStep" }, file: file, line: line)
+                status.devices.map(\.standing), status.devices.map { _ in .inStep }, file: file, line: line)
         }
         try fleet.assertSound(file: file, line: line)
     }
@@ -127,7 +127,7 @@ final class KeyChangeStoryTests: XCTestCase {
                 try fleet.replicas[index].examine().findings.contains { $0.problem == apart.problem })
             // Nobody says that the devices differ.
             XCTAssertEqual(try fleet.replicas[index].status().devices.compactMap(\.differing), [])
-            XCTAssertEqual(try fleet.replicas[index].status().devices.map(\.standing), ["unproven"])
+            XCTAssertEqual(try fleet.replicas[index].status().devices.map(\.standing), [.unproven])
         }
         try fleet.shell(1, byName)
         try fleet.settle()

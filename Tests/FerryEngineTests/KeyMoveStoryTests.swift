@@ -40,7 +40,7 @@ final class KeyMoveStoryTests: XCTestCase {
             let status = try replica.status()
             XCTAssertEqual(status.tablesApart, [], file: file, line: line)
             XCTAssertEqual(
-                status.devices.map(\.standing), status.devices.map { _ in "inStep" }, file: file, line: line)
+                status.devices.map(\.standing), status.devices.map { _ in .inStep }, file: file, line: line)
         }
         try fleet.assertSound(file: file, line: line)
     }

@@ -276,8 +276,8 @@ private final class History {
             let standings = try replica.status().devices.filter {
                 $0.successors == nil && devices.map(\.description).contains($0.id)
             }
-            for standing in standings where standing.standing != "inStep" {
-                problems.append("\(index) says of \(standing.id): \(standing.standing ?? "nothing")")
+            for standing in standings where standing.standing != .inStep {
+                problems.append("\(index) says of \(standing.id): \(standing.standing?.rawValue ?? "nothing")")
             }
         }
         return problems

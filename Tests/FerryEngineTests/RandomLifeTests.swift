@@ -363,9 +363,9 @@ private final class RandomLife {
             let report = try replica.verify(deep: isDeep)
             if !report.isSound { problems.append("\(index) is not sound: \(report.differences.prefix(5))") }
             for peer in try replica.status().devices
-            where peer.successors == nil && devices.map(\.description).contains(peer.id) && peer.standing != "inStep" {
+            where peer.successors == nil && devices.map(\.description).contains(peer.id) && peer.standing != .inStep {
                 problems.append(
-                    "\(index) says of \(peer.id): \(peer.standing ?? "nothing") \(peer.differing ?? [])")
+                    "\(index) says of \(peer.id): \(peer.standing?.rawValue ?? "nothing") \(peer.differing ?? [])")
             }
         }
         return problems

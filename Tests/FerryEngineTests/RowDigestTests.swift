@@ -31,7 +31,7 @@ final class RowDigestTests: XCTestCase {
         _ fleet: Fleet, of tables: [String] = ["song"], schemas: [String]? = ["song"], line: UInt = #line
     ) throws {
         for peer in try peers(fleet) {
-            XCTAssertEqual(peer.standing, "differs", line: line)
+            XCTAssertEqual(peer.standing, .differs, line: line)
             XCTAssertEqual(peer.differing, tables, line: line)
             XCTAssertEqual(peer.differingRows, tables, line: line)
             XCTAssertEqual(peer.differingSchemas, schemas, line: line)
@@ -40,7 +40,7 @@ final class RowDigestTests: XCTestCase {
 
     private func assertInStep(_ fleet: Fleet, line: UInt = #line) throws {
         for peer in try peers(fleet) {
-            XCTAssertEqual(peer.standing, "inStep", line: line)
+            XCTAssertEqual(peer.standing, .inStep, line: line)
             XCTAssertNil(peer.differing, line: line)
         }
         let all = try fleet.replicas.map { try $0.store.statePosition().digests }
@@ -104,7 +104,7 @@ final class RowDigestTests: XCTestCase {
             artist + "CREATE TABLE song(id INTEGER PRIMARY KEY, artist TEXT);",
             artist + "CREATE TABLE song(id INTEGER PRIMARY KEY, artist TEXT REFERENCES artist ON DELETE CASCADE);")
         for peer in try peers(fleet) {
-            XCTAssertEqual(peer.standing, "unproven")
+            XCTAssertEqual(peer.standing, .unproven)
             XCTAssertEqual(peer.differingSchemas, ["song"])
         }
         try fleet.shell(0, "INSERT INTO song VALUES (1, 'nobody')")
@@ -122,7 +122,7 @@ final class RowDigestTests: XCTestCase {
         try fleet.settle()
         XCTAssertNotEqual(try fleet.shell(0, "SELECT mood FROM song"), try fleet.shell(1, "SELECT mood FROM song"))
         for peer in try peers(fleet) {
-            XCTAssertEqual(peer.standing, "unproven")
+            XCTAssertEqual(peer.standing, .unproven)
             XCTAssertEqual(peer.differingSchemas, ["song"])
             XCTAssertNil(peer.differing)
         }
@@ -190,7 +190,7 @@ final class RowDigestTests: XCTestCase {
             XCTAssertEqual(kinds, "1\n3\n4\n5\n6\n7\n")
             for index in 0..<3 {
                 XCTAssertEqual(try digests(fleet, index).filter { $0.rows != nil }.count, 3)
-                XCTAssertEqual(try fleet.replicas[index].status().devices.map(\.standing), ["inStep", "inStep"])
+                XCTAssertEqual(try fleet.replicas[index].status().devices.map(\.standing), [.inStep, .inStep])
                 XCTAssertEqual(
                     try fleet.replicas[index].store.statePosition().digests,
                     try fleet.replicas[0].store.statePosition().digests)
@@ -238,10 +238,10 @@ final class RowDigestTests: XCTestCase {
         let counts = try (0...1).map { try fleet.shell($0, "SELECT count(*) FROM setting") }
         let standings = try peers(fleet)
         if counts[0] == counts[1] {
-            XCTAssertEqual(standings.map(\.standing), ["inStep", "inStep"])
+            XCTAssertEqual(standings.map(\.standing), [.inStep, .inStep])
         } else {
             for peer in standings {
-                XCTAssertEqual(peer.standing, "differs")
+                XCTAssertEqual(peer.standing, .differs)
                 XCTAssertEqual(peer.differingByKeys, ["setting"])
                 XCTAssertNil(peer.differingSchemas)
             }
@@ -261,7 +261,7 @@ final class RowDigestTests: XCTestCase {
 
     private func assertInStep(_ fleet: Fleet, unlessSchemas schemas: [String], line: UInt = #line) throws {
         for peer in try peers(fleet) {
-            XCTAssertEqual(peer.standing, "inStep", "only what the schema refuses differs, of \(schemas)", line: line)
+            XCTAssertEqual(peer.standing, .inStep, "only what the schema refuses differs, of \(schemas)", line: line)
             XCTAssertNil(peer.differing, line: line)
         }
     }

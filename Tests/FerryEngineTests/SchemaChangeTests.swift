@@ -202,7 +202,7 @@ final class SchemaChangeTests: XCTestCase {
             try fleet.assertEqual("SELECT * FROM item ORDER BY id")
             for replica in fleet.replicas {
                 XCTAssertEqual(try replica.verify(deep: true).differences.count, 0, table)
-                XCTAssertEqual(try replica.status().devices.map(\.standing), ["inStep"], table)
+                XCTAssertEqual(try replica.status().devices.map(\.standing), [.inStep], table)
             }
         }
     }

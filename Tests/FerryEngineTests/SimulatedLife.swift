@@ -195,7 +195,7 @@ final class SimulatedLife {
             let report = try device.replica.verify(deep: true)
             XCTAssertTrue(report.isSound, "\(device.name): \(report.differences.prefix(3))")
             let standings = try device.replica.status().devices
-            for peer in standings { XCTAssertNotEqual(peer.standing, "differs", "\(device.name) and \(peer.name)") }
+            for peer in standings { XCTAssertNotEqual(peer.standing, .differs, "\(device.name) and \(peer.name)") }
         }
     }
 

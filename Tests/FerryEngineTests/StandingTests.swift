@@ -28,7 +28,7 @@ final class StandingTests: XCTestCase {
     func testDevicesThatKnowTheSameAreInStepAndItIsProven() throws {
         let fleet = try fleet()
         for index in 0...1 {
-            XCTAssertEqual(try peer(fleet, index).standing, "inStep")
+            XCTAssertEqual(try peer(fleet, index).standing, .inStep)
             XCTAssertNil(try peer(fleet, index).differing)
         }
     }
@@ -36,17 +36,17 @@ final class StandingTests: XCTestCase {
     func testWhoHasWrittenIsAheadAndWhoHasNotReadIsBehind() throws {
         let fleet = try fleet()
         try fleet.shell(0, "INSERT INTO song VALUES (1, 'One', 1)")
-        XCTAssertEqual(try peer(fleet, 0).standing, "ahead")
+        XCTAssertEqual(try peer(fleet, 0).standing, .ahead)
         XCTAssertEqual(try peer(fleet, 0).changesetsAhead, 1)
-        XCTAssertEqual(try peer(fleet, 1).standing, "inStep", "nothing is published yet")
+        XCTAssertEqual(try peer(fleet, 1).standing, .inStep, "nothing is published yet")
         _ = try fleet.replicas[0].sync()
-        XCTAssertEqual(try peer(fleet, 0).standing, "ahead")
-        XCTAssertEqual(try peer(fleet, 1).standing, "behind")
+        XCTAssertEqual(try peer(fleet, 0).standing, .ahead)
+        XCTAssertEqual(try peer(fleet, 1).standing, .behind)
         XCTAssertEqual(try peer(fleet, 1).changesetsBehind, 1)
         try fleet.shell(1, "INSERT INTO song VALUES (1, 'Two', 2)")
-        XCTAssertEqual(try peer(fleet, 1).standing, "apart")
+        XCTAssertEqual(try peer(fleet, 1).standing, .apart)
         try fleet.settle()
-        for index in 0...1 { XCTAssertEqual(try peer(fleet, index).standing, "inStep") }
+        for index in 0...1 { XCTAssertEqual(try peer(fleet, index).standing, .inStep) }
     }
 
     func testDevicesAreInStepAfterAllKindsOfMerges() throws {
@@ -59,7 +59,7 @@ final class StandingTests: XCTestCase {
         try fleet.shell(1, "UPDATE song SET artist = 2; UPDATE artist SET name = 'Di' WHERE name = 'Cy'")
         try fleet.settle()
         for index in 0...1 {
-            XCTAssertEqual(try peer(fleet, index).standing, "inStep")
+            XCTAssertEqual(try peer(fleet, index).standing, .inStep)
             let report = try fleet.replicas[index].verify(deep: true)
             XCTAssertEqual(report.differences, [])
         }
@@ -86,7 +86,7 @@ final class StandingTests: XCTestCase {
             """)
         try fleet.settle()
         for index in 0...1 {
-            XCTAssertEqual(try peer(fleet, index).standing, "inStep")
+            XCTAssertEqual(try peer(fleet, index).standing, .inStep)
             XCTAssertEqual(try fleet.replicas[index].verify(deep: true).differences, [])
         }
     }
@@ -112,7 +112,7 @@ final class StandingTests: XCTestCase {
         try fleet.shell(0, "UPDATE artist SET name = 'Fay', note = 'y' WHERE id = 1")
         try fleet.settle()
         for index in 0...1 {
-            XCTAssertEqual(try peer(fleet, index).standing, "inStep")
+            XCTAssertEqual(try peer(fleet, index).standing, .inStep)
             XCTAssertEqual(try fleet.replicas[index].verify(deep: true).differences, [])
         }
     }
@@ -137,7 +137,7 @@ final class StandingTests: XCTestCase {
         }
         _ = try fleet.replicas[1].sync()
         let peer = try peer(fleet, 0)
-        XCTAssertEqual(peer.standing, "differs")
+        XCTAssertEqual(peer.standing, .differs)
         XCTAssertEqual(peer.differing, ["artist"])
         let report = try fleet.replicas[1].verify(deep: true)
         XCTAssertEqual(report.differences.map(\.kind), [.digest])
@@ -149,7 +149,7 @@ final class StandingTests: XCTestCase {
         try fleet.shell(0, "ALTER TABLE artist ADD COLUMN born INTEGER; UPDATE artist SET born = 1")
         try fleet.settle()
         for index in 0...1 {
-            XCTAssertEqual(try peer(fleet, index).standing, "unproven")
+            XCTAssertEqual(try peer(fleet, index).standing, .unproven)
             XCTAssertEqual(try peer(fleet, index).differingSchemas, ["artist"])
             XCTAssertNil(try peer(fleet, index).differing)
         }

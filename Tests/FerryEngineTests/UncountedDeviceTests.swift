@@ -433,7 +433,7 @@ private final class World {
             XCTAssertEqual(try replica.store.statePosition().digests, digests, "device \(index)", line: line)
             XCTAssertTrue(try replica.verify(deep: true).isSound, "device \(index)", line: line)
             let standings = try replica.status().devices.filter { $0.successors == nil }.map(\.standing)
-            XCTAssertEqual(Set(standings), ["inStep"], "device \(index)", line: line)
+            XCTAssertEqual(Set(standings), [.inStep], "device \(index)", line: line)
         }
     }
 }

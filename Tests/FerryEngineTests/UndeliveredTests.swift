@@ -91,7 +91,7 @@ final class UndeliveredTests: XCTestCase {
                 XCTAssertEqual(try replica.sync().waiting, [], file: file, line: line)
                 XCTAssertTrue(try replica.verify(deep: true).isSound, file: file, line: line)
                 for peer in try replica.status().devices where living.contains(peer.id) {
-                    XCTAssertEqual(peer.standing, "inStep", file: file, line: line)
+                    XCTAssertEqual(peer.standing, .inStep, file: file, line: line)
                 }
                 XCTAssertTrue(try replica.store.reading().undelivered.isEmpty, file: file, line: line)
             }

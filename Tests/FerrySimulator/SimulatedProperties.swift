@@ -64,14 +64,15 @@ enum SimulatedProperties {
                 simulation.fail("\(who) is not what the oracle says: \(report.differences.prefix(5))")
             }
             let status = try replica.status()
-            for peer in status.devices where ids.contains(peer.id) && peer.standing != "inStep" {
+            for peer in status.devices where ids.contains(peer.id) && peer.standing != .inStep {
                 // With several versions of the app in use, devices say so.
-                if peer.standing == "unproven", peer.differingSchemas != nil,
+                if peer.standing == .unproven, peer.differingSchemas != nil,
                     Set(simulation.living.map(\.version)).count > 1
                 {
                     continue
                 }
-                simulation.fail("\(who) says of \(peer.id): \(peer.standing ?? "nothing") \(peer.differing ?? [])")
+                simulation.fail(
+                    "\(who) says of \(peer.id): \(peer.standing?.rawValue ?? "nothing") \(peer.differing ?? [])")
             }
             for peer in status.devices {
                 // A device whose clock was days ahead stays named until time has caught up.

@@ -81,7 +81,7 @@ struct ContainerExamination {
     /// Adds devices silent for long, and files kept for a device that may not come back.
     private func recordActivity(_ report: inout DoctorReport) throws {
         for device in try replica.devices().devices where !device.isThisDevice {
-            if device.activity == "silent" {
+            if device.activity == .silent {
                 report.add(
                     .note, device.name, "Nothing was heard of it for long, so nothing is kept for it any more.",
                     advice:

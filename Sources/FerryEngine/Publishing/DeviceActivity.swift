@@ -8,9 +8,7 @@ import FerryStore
 /// - A *retired* device, or a device silent for `RetentionSettings.silentAfterMilliseconds`, holds nothing back. After
 ///   its return, the device gets removed changes from a snapshot.
 struct DeviceActivity {
-    enum State: String, Sendable {
-        case active, silent, retired
-    }
+    typealias State = StatusReport.Peer.Activity
 
     struct Peer {
         var record: DeviceRecord

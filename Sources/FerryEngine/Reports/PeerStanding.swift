@@ -4,24 +4,7 @@ import FerryStore
 
 /// Compares this device's state and rows with a peer's, by the peer's head: a pure function of both.
 struct PeerStanding: Equatable {
-    enum Kind: String {
-        /// Both devices have replayed the same changes, and the digests of their states and rows are equal.
-        case inStep
-        /// The peer has replayed changes that this device has not.
-        case behind
-        /// This device has changes that the peer has not replayed.
-        case ahead
-        /// Both `behind` and `ahead`.
-        case apart
-        /// Both devices have replayed the same changes and hold the same state. On either device, rows wait for a
-        /// process with the app's collations or functions.
-        case waits
-        /// Both devices have replayed the same changes, and hold different states or show different rows.
-        case differs
-        /// Both devices have replayed the same changes, and digests prove nothing. The peer does not publish all
-        /// digests, or has a table by a different schema.
-        case unproven
-    }
+    typealias Kind = StatusReport.Peer.Standing
 
     var kind: Kind
     /// Number of changesets, of any device, that only the peer has replayed, and that only this device has replayed.

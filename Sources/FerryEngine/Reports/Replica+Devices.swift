@@ -8,8 +8,8 @@ package struct DevicesReport: Codable, Equatable, Sendable {
         package var id: String
         package var name: String
         package var isThisDevice: Bool
-        /// `active`, `silent` (not seen for long) or `retired`; silent and retired devices hold nothing back.
-        package var activity: String
+        /// Silent and retired devices hold nothing back.
+        package var activity: StatusReport.Peer.Activity
         /// When the device's last head was written, by the device's clock, in milliseconds since the Unix epoch; `nil`
         /// without a head.
         package var lastHeardMilliseconds: Int64?
@@ -53,7 +53,7 @@ extension Replica {
         var devices = [
             DevicesReport.Device(
                 id: identity.device.description, name: name, isThisDevice: true,
-                activity: DeviceActivity.State.active.rawValue, behind: 0, unacknowledged: 0, holdsBackSegments: 0,
+                activity: .active, behind: 0, unacknowledged: 0, holdsBackSegments: 0,
                 holdsBackBytes: 0, isLeftBehind: false)
         ]
         for peer in activity.peers {
@@ -61,7 +61,7 @@ extension Replica {
             devices.append(
                 DevicesReport.Device(
                     id: peer.record.id.description, name: peer.head?.deviceName ?? peer.record.name,
-                    isThisDevice: false, activity: peer.state.rawValue,
+                    isThisDevice: false, activity: peer.state,
                     lastHeardMilliseconds: peer.head?.writtenMilliseconds ?? peer.record.writtenMilliseconds,
                     behind: Self.difference(peer.position(of: peer.record.id).sequence, peer.record.position.sequence),
                     unacknowledged: Self.difference(own, peer.position(of: identity.device).sequence),

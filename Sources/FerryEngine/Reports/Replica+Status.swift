@@ -74,12 +74,12 @@ extension Replica {
                 behind: announced > known.1 && !abandoned.contains(device) ? Int(min(announced - known.1, 1 << 40)) : 0,
                 unacknowledged: ownSequence > acknowledged ? Int(ownSequence - acknowledged) : 0,
                 lastSeenMilliseconds: head?.writtenMilliseconds,
-                activity: (counted[device]?.state ?? .active).rawValue,
+                activity: counted[device]?.state ?? .active,
                 isLeftBehind: counted[device].map { activity.isLeftBehind($0, logStart: reading.logStart) } ?? false,
                 problem: problems[device]?.message,
                 problemCode: problems[device]?.code.rawValue, problemSinceMilliseconds: since(device),
                 problemFile: problems[device]?.path,
-                standing: Self.kind(standing, status, isApart: apart.contains(device))?.rawValue,
+                standing: Self.kind(standing, status, isApart: apart.contains(device)),
                 changesetsBehind: standing?.behind,
                 changesetsAhead: standing?.ahead,
                 differing: Self.names(standing?.tables.differing),
@@ -103,17 +103,17 @@ extension Replica {
             leftOutTriggers: try store.leftOutTriggers(), devices: peers,
             unpublished: status.pendingNotes + status.outboxChanges, unseenTables: status.unseen, hidden: status.hidden,
             exceptions: status.exceptional.map {
-                .init(table: $0.table, kind: $0.kind.name, reason: $0.reason, count: $0.count)
+                .init(table: $0.table, kind: .init($0.kind), reason: $0.reason, count: $0.count)
             }
                 + status.stranded.map {
                     .init(
-                        table: $0.table, kind: "stranded",
+                        table: $0.table, kind: .stranded,
                         reason: "refers to a row of \($0.parent) that another device deleted, or that is hidden",
                         count: $0.rows)
                 }
                 + status.left.sorted { $0.key < $1.key }.map { table, count in
                     .init(
-                        table: table, kind: "left",
+                        table: table, kind: .left,
                         reason:
                             "went when the table was dropped or emptied here without a deletion; the other devices may "
                             + "have it, and a new file that joins gets it back", count: count)
@@ -229,25 +229,6 @@ private struct LoggedChange {
                     object: operation.object, kind: operation.kind,
                     columns: changes.shapes[operation.shape].map { changes.columns[$0] })
             }
-        }
-    }
-}
-
-extension AnomalyKind {
-    /// The word for people and scripts.
-    package var name: String {
-        switch self {
-        case .waiting: "waiting"
-        case .outranked: "outranked"
-        case .refused: "refused"
-        case .heldBack: "heldBack"
-        case .clearedReference: "clearedReference"
-        case .joined: "joined"
-        case .joining: "joining"
-        case .resolvedKey: "resolvedKey"
-        case .missing: "missing"
-        case .awaitingApp: "awaitingApp"
-        case .outdated: "outdated"
         }
     }
 }

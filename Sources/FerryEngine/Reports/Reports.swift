@@ -113,8 +113,7 @@ public struct StatusReport: Codable, Equatable, Sendable {
         public var unacknowledged: Int
         /// When the head was written, in milliseconds since the Unix epoch.
         public var lastSeenMilliseconds: Int64?
-        /// `active`, `silent` or `retired`, as in `DevicesReport`.
-        package var activity: String
+        package var activity: Activity
         /// True if some log no longer reaches back to the device's position: after its return the device starts from a
         /// snapshot.
         package var isLeftBehind: Bool
@@ -125,13 +124,8 @@ public struct StatusReport: Codable, Equatable, Sendable {
         package var problemCode: String?
         package var problemSinceMilliseconds: Int64?
         package var problemFile: String?
-        /// How this device's state and rows compare with the device's, according to its head; `nil` without a head:
-        /// - `inStep`: equal, proven by digests.
-        /// - `behind`, `ahead`, `apart` (both).
-        /// - `unproven`: the same changes, and the head has no digests of rows, or `differingSchemas` has tables.
-        /// - `waits`: the same changes and the same state, and rows of `waitingTables` wait here or there for the app.
-        /// - `differs`: the same changes, and a different state or different rows. `Replica.verify` finds them.
-        public var standing: String?
+        /// How this device's state and rows compare with the device's, according to its head; `nil` without a head.
+        public var standing: Standing?
         /// Number of changesets, of any device, that only the peer has replayed.
         package var changesetsBehind: Int?
         /// Number of changesets, of any device, that only this device has replayed.
@@ -156,13 +150,7 @@ public struct StatusReport: Codable, Equatable, Sendable {
     /// Counts of objects not shown as written, and of dangling rows of local tables, by reason.
     public struct Exceptional: Codable, Equatable, Sendable {
         public var table: String
-        /// The kind:
-        /// - `waiting`, `outranked`, `refused`, `missing` and `awaitingApp`: hidden.
-        /// - `heldBack`, `clearedReference` and `outdated`: shown.
-        /// - `joined`: shown by the row of another object.
-        /// - `stranded`: shown, in a local table.
-        /// - `left`: no row here, because the table was dropped or emptied without a deletion.
-        public var kind: String
+        public var kind: Kind
         public var reason: String
         public var count: Int
     }
