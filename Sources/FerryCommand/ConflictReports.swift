@@ -47,6 +47,8 @@ struct HiddenRowReport: Encodable {
     /// `waiting`, `outranked`, `refused` or `joined`.
     var kind: StatusReport.Exceptional.Kind
     var reason: String
+    /// The columns that the reason is about; absent if the kind has none.
+    var columns: [String]?
     var values: JSONValue
 
     init(_ row: HiddenRow) {
@@ -55,6 +57,7 @@ struct HiddenRowReport: Encodable {
         object = row.object.description
         kind = StatusReport.Exceptional.Kind(row.kind)
         reason = row.reason
+        columns = row.columns.isEmpty ? nil : row.columns
         values = JSONValue(row.values)
     }
 }

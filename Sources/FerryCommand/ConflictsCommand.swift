@@ -20,7 +20,7 @@ struct ConflictsCommand: DatabaseCommand {
 
             JSON: list {"conflicts": [{"number", "table", "key", "object", "column", "kind", "lost" {"value", "device", \
             "timeMilliseconds"}, "kept" (the same), "noticedMilliseconds", "resolvedMilliseconds"}], "total", "hidden": \
-            [{"table", "key", "object", "kind", "reason", "values"}], "hiddenTotal"}; show {"conflict"} or {"hidden"}; \
+            [{"table", "key", "object", "kind", "reason", "columns", "values"}], "hiddenTotal"}; show {"conflict"} or {"hidden"}; \
             resolve {"resolved"}; restore {"table", "key", "action", "columns", "withoutReference"}. "kind" is field, \
             deleted, revived or joined; "action" is inserted, updated, deleted or unchanged.
 

@@ -20,7 +20,7 @@ struct StatusCommand: DatabaseCommand {
             "problemSinceMilliseconds", "problemFile", "standing", "changesetsBehind", \
             "changesetsAhead", "differing", "waitingTables", "differingRows", "differingSchemas", "differingByKeys", "successors"}], \
             "waitingTables": [{"table", "rows", "unpacked", "missing"}], "unpublished", "hidden", \
-            "exceptions": [{"table", "kind", "reason", "count"}], "conflicts", \
+            "exceptions": [{"table", "kind", "reason", "columns", "count"}], "conflicts", \
             "policies": [{"target", "policy", "applied"}], \
             "plainReferences": [{"table", "columns", "parent", "reason"}]}. Problems, failures, "lastSeenMilliseconds" and \
             what begins with "differing" are left out where there is nothing to say.

@@ -32,6 +32,13 @@ final class GoldenStoreTests: XCTestCase {
         XCTAssertGreaterThan(published["changes"] as? Int ?? 0, 0)
         try workshop.succeed("verify", "a.sqlite", "--deep")
         XCTAssertEqual(try workshop.rows("a.sqlite"), before)
+        // The dump has sentences for reasons.
+        XCTAssertTrue(dump.contains("'song_id refers to a row that is not there'"))
+        let exceptions = try workshop.succeed("status", "a.sqlite", "--json").json()["exceptions"] as? [[String: Any]]
+        let waiting = exceptions?.filter { $0["kind"] as? String == "waiting" } ?? []
+        XCTAssertEqual(waiting.map { $0["count"] as? Int }, [2])
+        XCTAssertEqual(waiting.map { $0["columns"] as? [String] }, [["song_id"]])
+        XCTAssertEqual(waiting.map { $0["reason"] as? String }, ["song_id refers to a row that is not there"])
         XCTAssertEqual(try workshop.succeed("kv", "counter", "a.sqlite", "launches", "--quiet").output, "4\n")
         let conflicts = try workshop.succeed("conflicts", "a.sqlite", "--json").json()
         XCTAssertEqual(conflicts["total"] as? Int, 1)

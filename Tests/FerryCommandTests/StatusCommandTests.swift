@@ -137,7 +137,10 @@ final class StatusCommandTests: XCTestCase {
         let exceptions = try XCTUnwrap(report["exceptions"] as? [[String: Any]])
         XCTAssertEqual(exceptions.map { $0["kind"] as? String }, ["waiting"])
         XCTAssertEqual(report["hidden"] as? Int, 1)
-        XCTAssertTrue(exceptions.allSatisfy { $0["reason"] is String })
+        XCTAssertEqual(exceptions.map { $0["reason"] as? String }, ["song_id refers to a row that is not there"])
+        XCTAssertEqual(exceptions.map { $0["columns"] as? [String] }, [["song_id"]])
+        // Nothing for people lies in the table.
+        XCTAssertEqual(try workshop.sql("a.sqlite", "SELECT reason FROM ferry_exception"), "[\"song_id\"]\n")
     }
 
     func testStatusWorksWhileTheContainerIsAway() throws {

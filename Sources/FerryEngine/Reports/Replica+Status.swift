@@ -103,7 +103,9 @@ extension Replica {
             leftOutTriggers: try store.leftOutTriggers(), devices: peers,
             unpublished: status.pendingNotes + status.outboxChanges, unseenTables: status.unseen, hidden: status.hidden,
             exceptions: status.exceptional.map {
-                .init(table: $0.table, kind: .init($0.kind), reason: $0.reason, count: $0.count)
+                .init(
+                    table: $0.table, kind: .init($0.kind), reason: $0.reason,
+                    columns: $0.columns.isEmpty ? nil : $0.columns, count: $0.count)
             }
                 + status.stranded.map {
                     .init(

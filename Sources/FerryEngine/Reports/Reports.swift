@@ -151,7 +151,10 @@ public struct StatusReport: Codable, Equatable, Sendable {
     public struct Exceptional: Codable, Equatable, Sendable {
         public var table: String
         public var kind: Kind
+        /// The reason in English.
         public var reason: String
+        /// The columns or expressions that the reason is about; `nil` if the kind has none.
+        public var columns: [String]?
         public var count: Int
     }
 

@@ -9,6 +9,8 @@ public struct HiddenRow: Equatable, Sendable {
     public var kind: AnomalyKind
     /// The reason for having no row; for a unified object with the key of the row that stands for the object.
     public var reason: String
+    /// The columns or expressions that the reason is about, as far as the kind has some.
+    public var columns: [String]
     /// The values in the order of the table's columns, with references as local keys if the target is known. Columns
     /// never written are absent.
     public var values: [NamedValue]
@@ -54,7 +56,7 @@ struct HiddenRowReader {
             conditions.append("object = ?")
             values.append(.blob(object.bytes[...]))
         }
-        var found: [(table: TrackedTable, object: ObjectID, kind: AnomalyKind, reason: String)] = []
+        var found: [(table: TrackedTable, object: ObjectID, reason: AnomalyReason)] = []
         try access.connection.forEachRow(
             "SELECT \"table\", object, kind, reason FROM ferry_exception"
                 + ConflictReader.clause(conditions) + " ORDER BY \"table\", object LIMIT ?",
@@ -63,21 +65,21 @@ struct HiddenRowReader {
             guard let table = access.registry.tables[row.int(0)], let object: ObjectID = row.id(1),
                 let kind = AnomalyKind(rawValue: row.int(2))
             else { return }
-            found.append((table, object, kind, row.string(3)))
+            found.append((table, object, AnomalyReason(kind, stored: row.string(3))))
         }
         let names = LocalNames(access)
-        return try found.map { table, object, kind, reason in
+        return try found.map { table, object, reason in
             let state = try access.objects(of: table.id).load(object)
             let values = try state.kept.fields.map { column, value in
                 NamedValue(column: table.columns[column].name, value: try names.value(value, table.columns[column]))
             }
-            var reason = reason
-            if kind == .joined {
-                reason += " (\(try names.key(of: object, table).map(\.text).joined(separator: ", ")))"
+            var sentence = reason.sentence
+            if reason.kind == .joined {
+                sentence += " (\(try names.key(of: object, table).map(\.text).joined(separator: ", ")))"
             }
             return HiddenRow(
-                table: table.name, object: object, key: try names.ownKey(of: state, table), kind: kind, reason: reason,
-                values: values)
+                table: table.name, object: object, key: try names.ownKey(of: state, table), kind: reason.kind,
+                reason: sentence, columns: reason.columns, values: values)
         }
     }
 }

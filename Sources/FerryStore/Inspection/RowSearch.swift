@@ -61,19 +61,14 @@ struct RowSearch {
         let presence: FoundRow.Presence
         switch state.shown {
         case .row, .anomalousRow: presence = .shown
-        case .hidden: presence = .hidden(reason: try hiddenReason(object))
+        case .hidden:
+            presence = .hidden(
+                reason: try access.anomalies.reason(of: RowToken(table: table.id, id: object))?.sentence ?? "")
         case .joined: presence = .joined(key: try LocalNames(access).key(of: object, table))
         case .none: presence = state.registers.newest == nil ? .unknown : .deleted
         }
         return FoundRow(
             table: table.name, object: object, key: try LocalNames(access).ownKey(of: state, table), presence: presence)
-    }
-
-    private func hiddenReason(_ object: ObjectID) throws -> String {
-        let reason = try connection.firstValue(
-            "SELECT reason FROM ferry_exception WHERE \"table\" = ? AND object = ?", .integer(Int64(table.id)),
-            .blob(object.bytes[...]))
-        return reason?.text ?? ""
     }
 
     // MARK: Mapped keys

@@ -21,7 +21,10 @@ package struct StoreStatus: Sendable {
     package struct Exceptional: Sendable {
         package var table: String
         package var kind: AnomalyKind
+        /// The reason in English.
         package var reason: String
+        /// The columns or expressions that the reason is about.
+        package var columns: [String]
         package var count: Int
     }
 
@@ -95,15 +98,11 @@ extension StoreStatus {
             if count > 0 { left[table.name] = count }
         }
         var exceptional: [StoreStatus.Exceptional] = []
-        try connection.forEachRow(
-            "SELECT \"table\", kind, reason, count(*) FROM ferry_exception GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
-        ) { row in
-            let kind = AnomalyKind(rawValue: row.int(1)) ?? .refused
-            guard kind.isListed else { return }
+        for (table, reason, count) in try AnomalyTable.groups(connection) where reason.kind.isListed {
             exceptional.append(
                 .init(
-                    table: access.registry.tables[row.int(0)]?.name ?? "?", kind: kind, reason: row.string(2),
-                    count: row.int(3)))
+                    table: access.registry.tables[table]?.name ?? "?", kind: reason.kind, reason: reason.sentence,
+                    columns: reason.columns, count: count))
         }
         self.init(
             tables: tables, leftOut: plan.leftOut, devices: try Self.devices(access),

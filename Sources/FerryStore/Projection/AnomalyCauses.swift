@@ -1,51 +1,39 @@
 import FerryCore
 import FerryMerge
 
-/// Says why an object is not simply shown, as the rules decided.
+/// Derives the reason an object is not shown as written, from the outcome of the rules.
 struct AnomalyCauses {
     private let access: StoreAccess
 
     init(_ access: StoreAccess) { self.access = access }
 
-    /// - Parameter claim: by what the object came to be shown by another's row.
-    func cause(of object: RegionObject, joinedBy claim: RuleClaim?) throws -> AnomalyTable.Cause {
+    /// - Parameter claim: the claim by which the object is shown by another object's row.
+    func reason(for object: RegionObject, joinedBy claim: RuleClaim?) throws -> AnomalyReason {
         switch object.outcome {
-        case .gone: return .init(kind: .heldBack, reason: "")
-        case .shown(_, true): return .init(kind: .heldBack, reason: "deleted, but other rows still refer to it")
+        case .gone, .shown(_, true): return AnomalyReason(.heldBack)
         case .shown where object.isJoined:
-            let names = claim.map { self.names(of: $0, object.table) } ?? ""
-            return .init(kind: .joined, reason: "one row with an older one that has the same \(names)")
-        case .shown where !object.others.isEmpty:
-            return .init(kind: .joining, reason: "shows \(object.members.count) rows as one")
+            return AnomalyReason(.joined, claim.map { names(of: $0, object.table) } ?? [])
+        case .shown where !object.others.isEmpty: return AnomalyReason(.joining)
         case .shown(let cleared, false):
-            let names = cleared.flatMap { place in
-                object.table.foreignKeys[object.references[place].foreignKey].columns.map {
-                    object.table.columns[$0].name
-                }
-            }
-            if names.isEmpty {
-                return .init(kind: .resolvedKey, reason: "it refers to a row that is one with an older one")
-            }
-            return .init(
-                kind: .clearedReference, reason: "\(names.joined(separator: ", ")) refers to a row that is gone")
+            let names = cleared.flatMap { self.names(of: $0, of: object) }
+            return names.isEmpty ? AnomalyReason(.resolvedKey) : AnomalyReason(.clearedReference, names)
         case .waits(let reference):
-            let key = object.table.foreignKeys[object.references[reference].foreignKey]
-            let names = key.columns.map { object.table.columns[$0].name }.joined(separator: ", ")
             let isMissing = try !UnknownTargets(access).targets(of: object.table, object.values).isEmpty
-            if isMissing {
-                return .init(kind: .missing, reason: "\(names) refers to a row that this device does not know")
-            }
-            return .init(kind: .waiting, reason: "\(names) refers to a row that is not there")
-        case .outranked(let claim):
-            return .init(kind: .outranked, reason: "an older row has the same \(names(of: claim, object.table))")
+            return AnomalyReason(isMissing ? .missing : .waiting, names(of: reference, of: object))
+        case .outranked(let claim): return AnomalyReason(.outranked, names(of: claim, object.table))
         case .refused:
-            return .init(kind: .refused, reason: object.refusal ?? "")
+            return AnomalyReason(.refused, object.refusal?.names ?? [])
         }
     }
 
-    private func names(of claim: RuleClaim, _ table: TrackedTable) -> String {
-        guard let place = claim.index else { return "key" }
+    /// The columns of an object's reference.
+    private func names(of reference: Int, of object: RegionObject) -> [String] {
+        object.table.foreignKeys[object.references[reference].foreignKey].columns.map { object.table.columns[$0].name }
+    }
+
+    /// The columns and expressions of a claim's index; none for the key.
+    private func names(of claim: RuleClaim, _ table: TrackedTable) -> [String] {
+        guard let place = claim.index else { return [] }
         return table.uniqueIndexes[place].terms.map { $0.column.map { table.columns[$0].name } ?? $0.expression ?? "" }
-            .joined(separator: ", ")
     }
 }

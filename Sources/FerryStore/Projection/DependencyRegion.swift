@@ -108,7 +108,7 @@ final class DependencyRegion {
             token: token, table: table, state: state, row: row, values: values, references: references, claims: claims,
             parentKeys: parentKeys, formerTokens: former, place: objects.count)
         if try !access.isKeyKnown(values, state.registers, table) {
-            object.refusal = "what identifies its row is not known"
+            object.refusal = .unknownKey
         }
         objects.append(object)
         places.insert(objects.count - 1, in: objects)

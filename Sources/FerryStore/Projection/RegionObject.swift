@@ -38,7 +38,7 @@ final class RegionObject {
         /// A state with more parts than a packed state has: empty, or a single state.
         var states: [ObjectState] = []
         var holders: [RowToken] = []
-        var refusal: String?
+        var refusal: RefusalCause?
     }
 
     init(
@@ -122,7 +122,7 @@ final class RegionObject {
         set { if rest != nil || !newValue.isEmpty { changeRest { $0.holders = newValue } } }
     }
 
-    var refusal: String? {
+    var refusal: RefusalCause? {
         get { rest?.refusal }
         set { if rest != nil || newValue != nil { changeRest { $0.refusal = newValue } } }
     }

@@ -20,10 +20,10 @@ struct RegionWriter {
     /// Thrown if the schema refuses rows, with the reasons: rule 4. Holds all objects of a round at once, so the order
     /// of writing decides nothing.
     struct Refused: Error {
-        var reasons: [RowToken: String] = [:]
+        var reasons: [RowToken: RefusalCause] = [:]
 
-        mutating func add(_ object: RegionObject, _ reason: String) {
-            for member in object.members { reasons[member.token] = reason }
+        mutating func add(_ object: RegionObject, _ message: String) {
+            for member in object.members { reasons[member.token] = .schema(message) }
         }
     }
 
@@ -31,8 +31,8 @@ struct RegionWriter {
     struct TakenRows: Error {
         /// The holders of the claims.
         var values: [LearnedClaims.TakenValue] = []
-        /// SQLite's messages, for all objects of the rows.
-        var reasons: [RowToken: String] = [:]
+        /// For all objects of the rows.
+        var reasons: [RowToken: RefusalCause] = [:]
     }
 
     /// Thrown if the schema refuses rows outside of the region that refer to an object of the region by its new key. The
@@ -51,7 +51,7 @@ struct RegionWriter {
         var written = 0
         var insertions: [RegionObject] = []
         var refused = Refused()
-        var taken: [(object: RegionObject, reason: String)] = []
+        var taken: [(object: RegionObject, message: String)] = []
         for object in region.objects where !object.isJoined {
             var state = object.state
             if state.shown != .joined { continue }
@@ -126,12 +126,12 @@ struct RegionWriter {
     }
 
     /// Finds the holders of these objects' claims.
-    private func takenRows(_ taken: [(object: RegionObject, reason: String)]) throws -> TakenRows {
+    private func takenRows(_ taken: [(object: RegionObject, message: String)]) throws -> TakenRows {
         var rows = TakenRows()
         let search = TakenValues(access, region)
-        for (object, reason) in taken {
+        for (object, message) in taken {
             rows.values += try search.find(object, rowValues(object))
-            for member in object.members { rows.reasons[member.token] = reason }
+            for member in object.members { rows.reasons[member.token] = .schema(message) }
         }
         return rows
     }
@@ -177,7 +177,7 @@ struct RegionWriter {
         if object.table.isMapped {
             guard let (key, former) = try KeyReservations(access).keyForRow(of: object.state, in: object.table) else {
                 var taken = TakenRows()
-                for member in object.members { taken.reasons[member.token] = "its key is taken by another row" }
+                for member in object.members { taken.reasons[member.token] = .takenKey }
                 if let wish = object.state.kept.key {
                     taken.values += try [TakenValues(access, region).findHolder(of: wish, for: object)].compactMap {
                         $0
@@ -316,11 +316,11 @@ struct RegionWriter {
         let objects = access.objects(of: object.table.id)
         objects.renewCheck(of: &state, row: values)
         try objects.save(state)
-        let cause =
+        let reason =
             try !state.shown.isAnomalous
-            ? nil : AnomalyCauses(access).cause(of: object, joinedBy: region.cause(of: object))
+            ? nil : AnomalyCauses(access).reason(for: object, joinedBy: region.cause(of: object))
         try access.anomalies.record(
-            object.token, cause, tokens: cause == nil ? [] : anomalyTokens(object), check: shownCheck(object, state))
+            object.token, reason, tokens: reason == nil ? [] : anomalyTokens(object), check: shownCheck(object, state))
         if object.outcome == .gone { try TombstoneParentKeys(access).note(state, object.table) }
         // A later row with the integer has the same claim, and no row shows the claim.
         if try givenKeys.areAny(in: values, object.table) {

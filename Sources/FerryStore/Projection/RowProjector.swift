@@ -93,7 +93,7 @@ struct RowProjector {
         _ seeds: ArraySlice<RowToken>, besides rest: ArraySlice<RowToken>, _ formerRows: [RowToken: FormerRow],
         _ written: inout Int
     ) throws -> DependencyRegion {
-        var refused: [RowToken: String] = [:]
+        var refused: [RowToken: RefusalCause] = [:]
         var wantedKeys: [RowToken: FieldValue] = [:]
         var learned = LearnedClaims()
         var outside: Set<RowToken> = []

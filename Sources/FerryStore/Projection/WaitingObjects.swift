@@ -36,7 +36,7 @@ struct WaitingObjects {
                 state.object, isDeleted: !isAlive, shown: shown.map { (column: $0.key, value: $0.value) })
         }
         try access.anomalies.recordWaiting(
-            token, isHidden: state.shown == .hidden, reason: access.waiting.sentence(table.id, access.registry),
+            token, isHidden: state.shown == .hidden, causes: access.waiting.causes(table.id, access.registry),
             check: check)
     }
 

@@ -13,13 +13,6 @@ struct AnomalyTable {
         self.tokens = tokens
     }
 
-    /// Why an object is not simply shown.
-    struct Cause {
-        var kind: AnomalyKind
-        /// In words.
-        var reason: String
-    }
-
     /// The number of anomalous objects by kind.
     static func counts(_ connection: SQLConnection) throws -> [AnomalyKind: Int] {
         var counts: [AnomalyKind: Int] = [:]
@@ -31,32 +24,33 @@ struct AnomalyTable {
 
     /// Records an object's display: lists an anomalous object, and removes any other object from the list.
     /// - Parameters:
-    ///   - cause: why the object is listed; `nil` if the object is not anomalous.
+    ///   - reason: why the object is listed; `nil` if the object is not anomalous.
     ///   - concerned: the tokens that lead to the object.
     ///   - check: the checksum of the object's display (`VisibilityChecksums`).
-    func record(_ object: RowToken, _ cause: Cause?, tokens concerned: Set<RowToken>, check: UInt64) throws {
+    func record(_ object: RowToken, _ reason: AnomalyReason?, tokens concerned: Set<RowToken>, check: UInt64) throws {
         let former = try forget(object)
         digests.recordShown(object.table, from: former, to: check)
-        guard let cause else { return }
+        guard let reason else { return }
         try connection.execute(
             "INSERT INTO ferry_exception VALUES (?, ?, ?, ?, ?)", .integer(Int64(object.table)),
-            .blob(object.id.bytes[...]), .integer(Int64(cause.kind.rawValue)), .text(cause.reason),
+            .blob(object.id.bytes[...]), .integer(Int64(reason.kind.rawValue)), .text(reason.text),
             .integer(Int64(bitPattern: check)))
         for token in concerned { try tokens.note(token, concerns: object) }
     }
 
     /// Lists an object with a row waiting for an equipped process. The object's tokens stay.
-    func recordWaiting(_ object: RowToken, isHidden: Bool, reason: String, check: UInt64) throws {
+    /// - Parameter causes: `WaitingTables.causes`.
+    func recordWaiting(_ object: RowToken, isHidden: Bool, causes: [String], check: UInt64) throws {
         let (table, id) = (FieldValue.integer(Int64(object.table)), FieldValue.blob(object.id.bytes[...]))
         let former = try connection.firstValue(
             "SELECT \"check\" FROM ferry_exception WHERE \"table\" = ? AND object = ?", table, id)
         var known: UInt64 = 0
         if case .integer(let check)? = former { known = UInt64(bitPattern: check) }
         digests.recordShown(object.table, from: known, to: check)
-        let kind = isHidden ? AnomalyKind.awaitingApp : .outdated
+        let reason = AnomalyReason(isHidden ? .awaitingApp : .outdated, causes)
         try connection.execute(
             "INSERT OR REPLACE INTO ferry_exception VALUES (?, ?, ?, ?, ?)", table, id,
-            .integer(Int64(kind.rawValue)), .text(reason), .integer(Int64(bitPattern: check)))
+            .integer(Int64(reason.kind.rawValue)), .text(reason.text), .integer(Int64(bitPattern: check)))
     }
 
     /// True if an object's row waits for an equipped process.
@@ -64,6 +58,36 @@ struct AnomalyTable {
         try connection.count(
             "SELECT EXISTS(SELECT 1 FROM ferry_exception WHERE \"table\" = ? AND object = ? AND kind IN "
                 + "(\(AnomalyKind.ofWaiting)))", .integer(Int64(object.table)), .blob(object.id.bytes[...])) != 0
+    }
+
+    /// The reason an object is listed; `nil` if the object is not listed.
+    func reason(of object: RowToken) throws -> AnomalyReason? {
+        var found: AnomalyReason?
+        try connection.forEachRow(
+            "SELECT kind, reason FROM ferry_exception WHERE \"table\" = ? AND object = ?",
+            [.integer(Int64(object.table)), .blob(object.id.bytes[...])]
+        ) { row in
+            found = AnomalyKind(rawValue: row.int(0)).map { AnomalyReason($0, stored: row.string(1)) }
+        }
+        return found
+    }
+
+    /// The number of objects by table and reason, in the order of tables and kinds.
+    static func groups(_ connection: SQLConnection) throws -> [(table: Int, reason: AnomalyReason, count: Int)] {
+        var groups: [(table: Int, reason: AnomalyReason, count: Int)] = []
+        // A sentence of an earlier Ferry and a list of names may be one reason.
+        try connection.forEachRow(
+            "SELECT \"table\", kind, reason, count(*) FROM ferry_exception GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+        ) { row in
+            // A kind of a later Ferry: the object is listed, and the reason is unknown here.
+            let reason = AnomalyReason(AnomalyKind(rawValue: row.int(1)) ?? .refused, stored: row.string(2))
+            if let place = groups.firstIndex(where: { $0.table == row.int(0) && $0.reason == reason }) {
+                groups[place].count += row.int(3)
+            } else {
+                groups.append((row.int(0), reason, row.int(3)))
+            }
+        }
+        return groups
     }
 
     /// Removes an object the store no longer knows from the list.

@@ -53,11 +53,10 @@ struct WaitingTables: Equatable {
         return found
     }
 
-    /// Explains to people why rows of a table wait.
-    func sentence(_ table: Int, _ registry: Registry) -> String {
-        if let reason = reasons[table] { return "its table uses what only the app has: \(reason)" }
-        let names = reasons.keys.sorted().map { registry[$0].name }.joined(separator: ", ")
-        return "it depends on rows of \(names), which wait for the app"
+    /// The reason rows of a table wait: the part missing for the table, or an empty name and the waiting tables.
+    func causes(_ table: Int, _ registry: Registry) -> [String] {
+        if let missing = reasons[table] { return [missing] }
+        return [""] + reasons.keys.sorted().map { registry[$0].name }
     }
 }
 
