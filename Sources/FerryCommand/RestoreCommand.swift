@@ -62,9 +62,12 @@ struct RestoreCommand: DatabaseCommand {
         guard let time = PointInTime.parse(at, now: ReplicaEnvironment.live.clock.milliseconds()) else {
             throw FerryError(.invalidArgument, "--at is no time.")
         }
+        var options: RestoreOptions = []
+        if allowDelete { options.insert(.allowsDeletion) }
+        if dryRun { options.insert(.isDryRun) }
         let (restored, gaps) = try Replica(path: argument.database).restoreRow(
             table: row.table, key: row.key, at: time, object: object.flatMap { ObjectID($0) },
-            allowsDeletion: allowDelete, isDryRun: dryRun)
+            options: options)
         if console.isJSON {
             try console.emit(RestoredRowReport(restored, atMilliseconds: time, dryRun: dryRun))
         } else {

@@ -4,6 +4,10 @@ import FerryCore
 ///
 /// The only file of a device that changes. The head is written after its segments, and readers treat the head as a
 /// hint. The head can be older or newer than the segments that a syncer has brought so far.
+///
+/// Invariants, of a head that was encoded or decoded:
+/// - Collections and texts are within the maximums below.
+/// - `missing` is in ascending order.
 package struct Head: Hashable, Sendable {
     /// The latest version of the encoding that this Ferry reads. In an open container Ferry writes version 3 unless the head
     /// needs version 4, for the end of a predecessor's log or for missing objects. Heads of sealed containers have version 5.

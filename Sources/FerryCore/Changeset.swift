@@ -63,6 +63,9 @@ package enum TableIdentity: Hashable, Sendable {
         }
     }
 
+    /// True if IDs are derived from the primary key.
+    package var isKey: Bool { if case .key = self { true } else { false } }
+
     /// True if IDs are minted, and say nothing of a row's values.
     package var isSurrogate: Bool {
         switch self {

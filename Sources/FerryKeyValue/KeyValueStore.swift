@@ -93,17 +93,15 @@ public final class KeyValueStore: Sendable {
         return outcome.result
     }
 
-    /// The number of rows that `sql` counts, without counting if nothing changed since this store's last count. `nil`
-    /// if the number does not matter, because `additions` more cannot exceed `limit`.
+    /// The size of a name's content, without counting if nothing changed since this store's last count. `nil` if the
+    /// size does not matter, because `additions` more cannot exceed `limit`.
     func size(
-        of name: KeyValueName, adding additions: Int, atMost limit: Int, _ connection: SQLConnection, _ sql: String,
-        _ values: FieldValue...
+        of name: KeyValueName, adding additions: Int, atMost limit: Int, _ connection: SQLConnection,
+        counting count: () throws -> Int
     ) throws -> Int? {
         if try connection.largestKeyValueCount(name.kind) + additions <= limit { return nil }
         if let known = sizes.load(name, try SizeCache.Version(connection)) { return known }
-        let rows = try connection.rows(sql, values: values)
-        guard case .integer(let count)? = rows.first?.first else { return 0 }
-        return Int(count)
+        return try count()
     }
 
     /// The composed form of a name or member.

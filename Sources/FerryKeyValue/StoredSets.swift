@@ -27,9 +27,9 @@ extension KeyValueStore {
         }
         let name = KeyValueName(.set, set)
         return try write(name, counting: name) { connection in
-            let before = try size(
-                of: name, adding: additions.count, atMost: limits.members, connection,
-                "SELECT count(*) FROM ferry_kv_member WHERE \"set\" = ?", .text(set))
+            let before = try size(of: name, adding: additions.count, atMost: limits.members, connection) {
+                try connection.count("SELECT count(*) FROM ferry_kv_member WHERE \"set\" = ?", .text(set))
+            }
             var added = 0
             for member in additions {
                 try connection.execute(

@@ -120,9 +120,10 @@ extension KeyValueStore {
                 try connection.execute("UPDATE ferry_kv_value SET value = ? WHERE key = ?", encoded, .text(key))
                 return ((), true, nil)
             }
-            let size = try size(
-                of: Self.allKeys, adding: 1, atMost: limits.keys, connection, "SELECT count(*) FROM ferry_kv_value"
-            ).map { $0 + 1 }
+            let before = try size(of: Self.allKeys, adding: 1, atMost: limits.keys, connection) {
+                try connection.count("SELECT count(*) FROM ferry_kv_value")
+            }
+            let size = before.map { $0 + 1 }
             if let size { try limits.check(keyCount: size) }
             try connection.execute("INSERT INTO ferry_kv_value(key, value) VALUES (?, ?)", .text(key), encoded)
             return ((), true, size)

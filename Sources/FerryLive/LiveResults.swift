@@ -34,42 +34,35 @@ public final class LiveResults<Record: FetchableRecord & Sendable>: Sendable {
     ///   - sections: divides the rows.
     ///   - store: with a store and a travelling table, changes have object IDs. A row that gets another key, because
     ///     two devices had given the key to two rows, is reported as moved.
-    ///   - pageSize: the least number of rows fetched at once.
-    ///   - cache: a file that keeps the list's keys for the next start; make a file for each list, in a folder for
-    ///     caches. The first delivery comes from the cache, and the second delivery corrects it.
     ///   - request: made anew for each reading; may ask the database.
     /// - Throws: errors of GRDB if the database cannot be opened again. `deliveries` throws errors of the request.
     public convenience init(
-        in reader: any DatabaseReader, sections: LiveSections = .none, store: Store? = nil, pageSize: Int = 50,
-        cache: URL? = nil, _ request: @escaping @Sendable (Database) throws -> QueryInterfaceRequest<Record>
+        in reader: any DatabaseReader, sections: LiveSections = .none, store: Store? = nil,
+        options: LiveOptions = LiveOptions(),
+        _ request: @escaping @Sendable (Database) throws -> QueryInterfaceRequest<Record>
     ) throws where Record: TableRecord {
         try self.init(
             in: reader, LiveRequest(request), sections,
-            objects: store.map { LiveObjects(store: $0, table: Record.databaseTableName) }, pageSize, cache)
+            objects: store.map { LiveObjects(store: $0, table: Record.databaseTableName) }, options)
     }
 
     /// Keeps any request current, SQL for instance.
-    ///
-    /// - Parameters:
-    ///   - key: columns of the result that no two rows share and that are never NULL.
-    ///   - table: the key's table, for object IDs; with `store`.
     public convenience init(
-        in reader: any DatabaseReader, key: [String], sections: LiveSections = .none, store: Store? = nil,
-        table: String? = nil, pageSize: Int = 50, cache: URL? = nil,
+        in reader: any DatabaseReader, key: LiveRowKey, sections: LiveSections = .none,
+        options: LiveOptions = LiveOptions(),
         _ request: @escaping @Sendable (Database) throws -> some FetchRequest<Record>
     ) throws {
-        var objects: LiveObjects?
-        if let store, let table { objects = LiveObjects(store: store, table: table) }
-        try self.init(in: reader, LiveRequest(key: key, request), sections, objects: objects, pageSize, cache)
+        try self.init(
+            in: reader, LiveRequest(key: key.columns, request), sections, objects: key.objects, options)
     }
 
     private init(
         in reader: any DatabaseReader, _ request: LiveRequest, _ sections: LiveSections, objects: LiveObjects?,
-        _ pageSize: Int, _ cache: URL?
+        _ options: LiveOptions
     ) throws {
         list = LiveList(request, sections, try LiveConnection(reader), objects: objects)
-        pages = LivePages(list, pageSize: max(pageSize, 1))
-        worker = LiveWorker(list, cache: cache.map { LiveIndexCache(file: $0) })
+        pages = LivePages(list, pageSize: max(options.pageSize, 1))
+        worker = LiveWorker(list, cache: options.cache.map { LiveIndexCache(file: $0) })
         worker.start(observing: reader as? any DatabaseWriter)
     }
 

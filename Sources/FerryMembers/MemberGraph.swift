@@ -6,6 +6,12 @@ import FerrySeal
 /// A record counts where its signature holds, all that it follows counts, and its author is the recovery key or a member by the
 /// record's past: the records that it follows, directly or not. So whether it counts depends on its past alone, never on what comes
 /// later or on the order in which records come. What does not count is in no graph, and nothing that follows it is.
+///
+/// Invariants:
+/// - `nodes` has each record after the records that it follows. `numberByHash` has the place of each.
+/// - A record is in `nodes` or in `waiting`, never in both; `waiting` has at most `maximumWaiting`.
+/// - `heads` are the records in `nodes` that no other record in `nodes` follows.
+/// - `all` has every record in `nodes`, and every departure in `departures`.
 package struct MemberGraph: Sendable {
     /// More records than that are not taken.
     package static let maximumRecords = 65_536

@@ -63,8 +63,10 @@ package struct MemberRecord: Hashable, Sendable {
     ) throws -> MemberRecord {
         let founding = Founding(
             recovery: recovery?.publicKeys, founder: founder.publicKeys, formerLogs: formerLogs)
-        return try make(
-            founder.container, founder.device, milliseconds, .none, [], [.found(founding)] + acts, founder, recovery)
+        let content = Content(
+            container: founder.container, author: founder.device, milliseconds: milliseconds, genesis: .none,
+            follows: [], acts: [.found(founding)] + acts)
+        return try make(content, founder, recovery)
     }
 
     /// Makes a record that a device signs.
@@ -72,7 +74,10 @@ package struct MemberRecord: Hashable, Sendable {
     package init(
         by keys: DeviceKeys, milliseconds: UInt64, genesis: RecordHash, follows: [RecordHash], acts: [MemberAct]
     ) throws {
-        self = try Self.make(keys.container, keys.device, milliseconds, genesis, follows, acts, keys, nil)
+        let content = Content(
+            container: keys.container, author: keys.device, milliseconds: milliseconds, genesis: genesis,
+            follows: follows, acts: acts)
+        self = try Self.make(content, keys, nil)
     }
 
     /// Makes a record that the recovery key signs.
@@ -81,20 +86,28 @@ package struct MemberRecord: Hashable, Sendable {
         byRecovery keys: DeviceKeys, milliseconds: UInt64, genesis: RecordHash, follows: [RecordHash],
         acts: [MemberAct]
     ) throws {
-        self = try Self.make(keys.container, Self.recoveryAuthor, milliseconds, genesis, follows, acts, keys, nil)
+        let content = Content(
+            container: keys.container, author: Self.recoveryAuthor, milliseconds: milliseconds, genesis: genesis,
+            follows: follows, acts: acts)
+        self = try Self.make(content, keys, nil)
     }
 
-    private static func make(
-        _ container: ContainerID, _ author: DeviceID, _ milliseconds: UInt64, _ genesis: RecordHash,
-        _ follows: [RecordHash], _ acts: [MemberAct], _ keys: DeviceKeys, _ recovery: DeviceKeys?
-    ) throws -> MemberRecord {
-        let unsigned = try MemberRecordCodec.encode(
-            container: container, author: author, milliseconds: milliseconds, genesis: genesis,
-            follows: follows.sorted(), acts: acts, recovery: recovery)
+    /// What a record states, without its signature.
+    struct Content {
+        var container: ContainerID
+        var author: DeviceID
+        var milliseconds: UInt64
+        var genesis: RecordHash
+        var follows: [RecordHash]
+        var acts: [MemberAct]
+    }
+
+    private static func make(_ content: Content, _ keys: DeviceKeys, _ recovery: DeviceKeys?) throws -> MemberRecord {
+        let unsigned = try MemberRecordCodec.encode(content, recovery: recovery)
         let signed = unsigned + (try keys.sign("record", digest: SealSuite.digest(unsigned)))
         // Read back: what others would refuse is never published.
         do throws(FerryError) {
-            return try MemberRecord(decoding: signed, container: container)
+            return try MemberRecord(decoding: signed, container: content.container)
         } catch {
             throw FerryError(.invalidArgument, "A record cannot be written: \(error.message)", cause: error)
         }

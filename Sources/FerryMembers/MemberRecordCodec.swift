@@ -16,21 +16,19 @@ enum MemberRecordCodec {
     // MARK: Encoding
 
     /// Encodes all but the signature. The recovery key's signature in a founding is made here, over what is before it.
-    static func encode(
-        container: ContainerID, author: DeviceID, milliseconds: UInt64, genesis: RecordHash, follows: [RecordHash],
-        acts: [MemberAct], recovery: DeviceKeys?
-    ) throws -> [UInt8] {
+    static func encode(_ content: MemberRecord.Content, recovery: DeviceKeys?) throws -> [UInt8] {
         var writer = ByteWriter(reservingCapacity: 512)
         writer.write(contentsOf: magic)
         writer.write(contentsOf: [currentVersion, 0, 0, 0])
-        writer.write(container)
-        writer.write(author)
-        writer.write64(milliseconds)
-        writer.write(contentsOf: genesis.bytes)
+        writer.write(content.container)
+        writer.write(content.author)
+        writer.write64(content.milliseconds)
+        writer.write(contentsOf: content.genesis.bytes)
+        let follows = content.follows.sorted()
         writer.writeVarint(UInt64(follows.count))
         for hash in follows { writer.write(contentsOf: hash.bytes) }
-        writer.writeVarint(UInt64(acts.count))
-        for act in acts { try write(act, to: &writer, recovery) }
+        writer.writeVarint(UInt64(content.acts.count))
+        for act in content.acts { try write(act, to: &writer, recovery) }
         return writer.bytes
     }
 

@@ -192,19 +192,26 @@ package struct ColumnRegister: Hashable, Sendable {
 
     // MARK: Writing
 
+    /// What a local write does to the row.
+    package enum WriteKind: Sendable {
+        case update
+        case insertion
+        /// An insertion of an object that nobody else can have inserted.
+        case mintedInsertion
+    }
+
     /// The operation for a local write under the present policy. Merged into this register, the operation makes `value`
     /// visible (for a set: as long as its elements are the same).
     ///
     /// - Parameters:
     ///   - stamp: later than everything in the register.
-    ///   - isInsertion: true if the write inserts the row.
-    ///   - isMinted: true if nobody else can have inserted the same object.
     package func written(
-        _ value: FieldValue, _ stamp: Stamp, under policy: ColumnPolicy, isInsertion: Bool = false,
-        isMinted: Bool = false, _ function: MergeFunction? = nil
+        _ value: FieldValue, _ stamp: Stamp, under policy: ColumnPolicy, as kind: WriteKind = .update,
+        _ function: MergeFunction? = nil
     ) -> WrittenValue {
         // Nothing can be concurrent to a minted insertion, so a plain value suffices.
-        if isInsertion, isMinted { return .plain(value) }
+        if kind == .mintedInsertion { return .plain(value) }
+        let isInsertion = kind == .insertion
         let plain = assignment(beside: policy.payloadKind)
         let former = shown(under: policy, function)
         switch policy {

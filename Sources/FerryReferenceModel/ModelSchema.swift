@@ -92,7 +92,14 @@ package struct ModelSchema {
         package var isComputed: Bool { condition != nil || terms.contains { $0.column == nil } }
     }
 
+    /// A table as the model sees it.
+    ///
+    /// Invariants:
+    /// - Numbers of columns in `key`, `foreignKeys` and `uniques` are positions in `columns`.
+    /// - `key` and `keyCollations` have the same count; `groups` is empty or has an entry for each column.
+    /// - A given table has nothing to compute: no UNIQUE indexes, generated columns or statements.
     package struct Table {
+        /// The name in lower case.
         package var name: String
         /// The declared name.
         package var spelling: String

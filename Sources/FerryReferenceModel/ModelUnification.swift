@@ -22,18 +22,26 @@ package struct ModelUnification {
     /// The source member for each column of such a class; `nil` if no member has a stamp.
     private var sources: [Int: [Int?]] = [:]
 
-    /// - Parameter given: unified objects of tables that cannot be checked, with their representatives.
+    /// What a round of the rules knows of the objects.
+    package struct Input {
+        var isVisible: [Bool]
+        /// References without a target, by object; they are cleared.
+        var missing: [Int: Set<ModelState.Link>]
+        /// Unified objects of tables that cannot be checked, with their representatives.
+        var given: [(Int, Int)]
+    }
+
     package init(
-        _ world: ModelState, _ scratch: any ModelScratch, _ policies: ModelPolicies, isVisible: [Bool],
-        missing: [Int: Set<ModelState.Link>], given: [(Int, Int)]
+        _ world: ModelState, _ scratch: any ModelScratch, _ policies: ModelPolicies, _ input: Input
     ) throws {
+        let isVisible = input.isVisible
         self.world = world
         self.scratch = scratch
         self.policies = policies
         self.isVisible = isVisible
-        self.missing = missing
+        missing = input.missing
         representatives = Array(world.subjects.indices)
-        let pairs = given.filter { isVisible[$0] && isVisible[$1] }.flatMap { object, representative in
+        let pairs = input.given.filter { isVisible[$0] && isVisible[$1] }.flatMap { object, representative in
             let claim = Claim(
                 table: world.subjects[object].table, index: -2, terms: [.reference(world.subjects[representative].id)])
             return [(claim: claim, object: representative), (claim: claim, object: object)]

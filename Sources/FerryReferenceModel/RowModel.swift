@@ -72,7 +72,7 @@ package final class RowModel {
         while true {
             let (isVisible, missing) = world.hide(candidates, broken: broken)
             let join = try ModelUnification(
-                world, scratch, policies, isVisible: isVisible, missing: missing, given: given)
+                world, scratch, policies, .init(isVisible: isVisible, missing: missing, given: given))
             let found = join.resolvedTargets(of: candidates)
             if !found.isEmpty {
                 for (list, target) in found { world.add(target, to: list) }

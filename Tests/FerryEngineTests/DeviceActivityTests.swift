@@ -37,8 +37,10 @@ final class DeviceActivityTests: XCTestCase {
         _ records: [DeviceRecord], _ heads: [Head], directories: [DeviceID]? = nil, at now: Int64
     ) -> [DeviceRecord] {
         let notes = DeviceActivity.notes(
-            own: me, records: records, heads: Dictionary(uniqueKeysWithValues: heads.map { ($0.device, $0) }),
-            devices: directories ?? heads.map(\.device), now: now, settings)
+            own: me, records: records,
+            .init(
+                heads: Dictionary(uniqueKeysWithValues: heads.map { ($0.device, $0) }),
+                devices: directories ?? heads.map(\.device), now: now), settings)
         var present = Dictionary(uniqueKeysWithValues: records.map { ($0.id, $0) })
         for note in notes { present[note.id] = note }
         return present.values.sorted { $0.id < $1.id }

@@ -98,7 +98,7 @@ final class RowHistoryTests: XCTestCase {
         XCTAssertEqual(histories.gaps.map(\.device), ["device0"])
         // Before the insertion nothing is known for certain now.
         XCTAssertThrowsError(
-            try fleet.replicas[1].restoreRow(table: "song", key: ["1"], at: 1000, allowsDeletion: true)
+            try fleet.replicas[1].restoreRow(table: "song", key: ["1"], at: 1000, options: .allowsDeletion)
         ) { error in
             XCTAssertEqual((error as? FerryError)?.code, .restoreRefused)
             let message = (error as? FerryError)?.message ?? ""
@@ -122,7 +122,7 @@ final class RowHistoryTests: XCTestCase {
         try fleet.shell(1, "UPDATE song SET title = 'Eins', artist_id = 2, code = 'z'")
         try fleet.settle()
         XCTAssertGreaterThan(try lastTime(fleet.replicas[0], "song", "1"), then)
-        let tried = try fleet.replicas[0].restoreRow(table: "song", key: ["1"], at: then, isDryRun: true).row
+        let tried = try fleet.replicas[0].restoreRow(table: "song", key: ["1"], at: then, options: .isDryRun).row
         XCTAssertEqual(tried.columns, ["title", "artist_id", "code"])
         XCTAssertEqual(try fleet.shell(0, "SELECT * FROM song"), "1|Eins|2|z\n")
         XCTAssertFalse(try fleet.replicas[0].store.needsPass())
@@ -163,7 +163,7 @@ final class RowHistoryTests: XCTestCase {
             XCTAssertTrue((error as? FerryError)?.message.contains("--allow-delete") ?? false)
         }
         XCTAssertEqual(
-            try fleet.replicas[0].restoreRow(table: "song", key: ["5"], at: then, allowsDeletion: true).row.action,
+            try fleet.replicas[0].restoreRow(table: "song", key: ["5"], at: then, options: .allowsDeletion).row.action,
             .deleted)
         try fleet.settle()
         try fleet.assertEqual("SELECT * FROM song")

@@ -49,7 +49,9 @@ final class LiveIndexCacheTests: XCTestCase {
                 reading.pass()
                 return ""
             }
-            return try LiveResults(in: pool, sections: sections, cache: file) { _ in Album.order(Column("id")) }
+            return try LiveResults(in: pool, sections: sections, options: LiveOptions(cache: file)) { _ in
+                Album.order(Column("id"))
+            }
         }
         let first = try albums()
         var deliveries = first.deliveries.makeAsyncIterator()
@@ -87,7 +89,8 @@ final class LiveIndexCacheTests: XCTestCase {
         let cache = URL(fileURLWithPath: folder.path("list"))
         let request: @Sendable (Database) -> QueryInterfaceRequest<Album> = { _ in Album.order(Column("title")) }
         do {
-            let albums = try LiveResults(in: pool, sections: .column("artist"), cache: cache, request)
+            let albums = try LiveResults(
+                in: pool, sections: .column("artist"), options: LiveOptions(cache: cache), request)
             var deliveries = albums.deliveries.makeAsyncIterator()
             let first = try await deliveries.next()
             XCTAssertEqual(first?.isFromCache, false)
@@ -99,7 +102,7 @@ final class LiveIndexCacheTests: XCTestCase {
         try await pool.write { database in
             try database.execute(sql: "DELETE FROM album WHERE id = 2; INSERT INTO album VALUES (4, 'Amy', 'Frank')")
         }
-        let albums = try LiveResults(in: pool, sections: .column("artist"), cache: cache, request)
+        let albums = try LiveResults(in: pool, sections: .column("artist"), options: LiveOptions(cache: cache), request)
         var seen: [LiveDelivery<Album>] = []
         for try await delivery in albums.deliveries {
             seen.append(delivery)

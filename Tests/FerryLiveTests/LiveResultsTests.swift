@@ -53,7 +53,8 @@ final class LiveResultsTests: XCTestCase {
 
     func testSectionsAndPages() async throws {
         let pool = try pool()
-        let albums = try LiveResults(in: pool, sections: .column("artist"), pageSize: 2, Self.byArtist)
+        let albums = try LiveResults(
+            in: pool, sections: .column("artist"), options: LiveOptions(pageSize: 2), Self.byArtist)
         var deliveries = albums.deliveries.makeAsyncIterator()
         let next = try await deliveries.next()
         let first = try XCTUnwrap(next)

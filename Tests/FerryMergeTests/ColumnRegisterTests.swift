@@ -344,7 +344,7 @@ final class ColumnRegisterTests: XCTestCase {
                     Int64(step) * 2 + Int64.random(in: -4...4, using: &generator), (newest ?? 0) + 1)
                 let stamp = stamp(time, UInt64(place + 1))
                 let written = devices[place].written(
-                    value, stamp, under: policy, isInsertion: operations.isEmpty, isMinted: operations.isEmpty, hook)
+                    value, stamp, under: policy, as: operations.isEmpty ? .mintedInsertion : .update, hook)
                 devices[place].merge(written, at: stamp)
                 operations.append((written, stamp))
                 let shown = devices[place].shown(under: policy, hook)

@@ -107,8 +107,10 @@ final class RecordTableTests: XCTestCase {
         try begin(store, sealed: SealedBeginning(genesis: hash(9), records: [record(9), record(8)]))
         _ = try store.becomeNewDevice(
             DeviceID(high: 3, low: 3), published: PublishedLog(position: .none, checksum: nil, isForked: false),
-            fingerprint: StoreFingerprint(machine: nil, path: nil, file: nil), record: record(6, isPublished: false),
-            sealed: SealedBeginning(genesis: hash(5), records: [record(5)])
+            fingerprint: StoreFingerprint(machine: nil, path: nil, file: nil),
+            membership: .init(
+                record: record(6, isPublished: false),
+                sealed: SealedBeginning(genesis: hash(5), records: [record(5)]))
         ) { changeset, _ in
             OutboxEntry(
                 first: changeset.sequence, last: changeset.sequence, changes: 0, checksum: Checksum(high: 0, low: 1),

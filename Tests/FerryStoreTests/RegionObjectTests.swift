@@ -98,10 +98,10 @@ final class RegionObjectTests: XCTestCase {
                 [token(&random)], (0..<Int.random(in: 0...2, using: &random)).map { _ in token(&random) }
             )
             let itself = RowToken(table: 7, id: state.object)
-            let object = RegionObject(
-                token: itself, table: table, state: state, row: row, values: values, references: references,
-                claims: claims,
-                parentKeys: parentKeys, formerTokens: former, place: 3)
+            let content = RegionObject.Content(
+                row: row, values: values, references: references, claims: claims, parentKeys: parentKeys,
+                formerTokens: former)
+            let object = RegionObject(itself, table, state, content, place: 3)
             assertSame(object.state, state, message)
             XCTAssertEqual(object.values, values, message)
             XCTAssertEqual(object.row, row, message)
@@ -127,9 +127,7 @@ final class RegionObjectTests: XCTestCase {
         let own = RuleClaim(token: token(&random), index: 0)
         let state = state([:], &random)
         let object = RegionObject(
-            token: RowToken(table: 7, id: state.object), table: table, state: state, row: nil, values: [:],
-            references: [],
-            claims: [own], parentKeys: [], formerTokens: [], place: 0)
+            RowToken(table: 7, id: state.object), table, state, RegionObject.Content(claims: [own]), place: 0)
         let others = (0..<20).map { RuleClaim(token: token(&random), index: $0) }
         for round in 0..<200 { object.pass([own, others[round % others.count]]) }
         XCTAssertEqual(Set(object.passingClaims), Set(others.map(\.token)))

@@ -162,7 +162,7 @@ final class StoreSessionTests: XCTestCase {
             "UPDATE song SET title = 'unsent' WHERE id = 1; UPDATE ferry_kv_value SET value = 'c' WHERE key = 'key'")
         try a.flush()
         let known = try XCTUnwrap(a.log.first)
-        let published = PublishedLog(
+        var published = PublishedLog(
             position: LogPosition(sequence: 1, time: known.time), checksum: nil, isForked: true)
         // Another copy went on from there, too.
         let copy = try TestDevice(1, Self.schema)
@@ -172,10 +172,11 @@ final class StoreSessionTests: XCTestCase {
         try copy.run("UPDATE label SET note = 'copy'; UPDATE ferry_kv_value SET value = 'd' WHERE key = 'other'")
         try copy.flush()
         let branch = Array(copy.log.dropFirst())
+        published.branches = branch
         let fingerprint = StoreFingerprint(machine: nil, path: nil, file: nil)
         _ = try assertSaved(a) {
             try a.store.becomeNewDevice(
-                DeviceID(high: 0xd, low: 99), published: published, branches: branch, fingerprint: fingerprint,
+                DeviceID(high: 0xd, low: 99), published: published, fingerprint: fingerprint,
                 encode: a.encode)
         }
         XCTAssertEqual(try a.query("SELECT note FROM label WHERE name = 'x'"), ["copy"])

@@ -10,7 +10,8 @@ final class TriggerTextTests: XCTestCase {
     ) throws -> String? {
         let text = try XCTUnwrap(TriggerText(sql), sql)
         return text.copy(
-            named: "c", on: "t", guarding: "1", refusals, omits: omitting.contains, aborting: aborting.contains
+            named: "c", on: "t", guarding: "1",
+            .init(refusals: refusals, omits: { omitting.contains($0) }, aborting: { aborting.contains($0) })
         )?.replacing("\n", with: " ")
     }
 

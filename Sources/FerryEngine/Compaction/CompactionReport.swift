@@ -2,6 +2,10 @@ import FerryContainer
 import FerryStore
 
 /// What `compact` did, or would do. The JSON keys are fixed.
+///
+/// Invariants:
+/// - Counts only grow while a compaction runs.
+/// - A failed step is in `skipped`, and counts nowhere else.
 package struct CompactionReport: Codable, Equatable, Sendable {
     package struct RolledUp: Codable, Equatable, Sendable {
         /// Number of segments replaced by larger segments.

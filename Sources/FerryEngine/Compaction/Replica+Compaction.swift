@@ -111,7 +111,8 @@ extension Replica {
         let records = reading.devices
         let now = environment.clock.milliseconds()
         let notes = DeviceActivity.notes(
-            own: identity.device, records: records, heads: look.heads, devices: look.devices, now: now, retention)
+            own: identity.device, records: records, .init(heads: look.heads, devices: look.devices, now: now), retention
+        )
         var present = records
         if !notes.isEmpty {
             let news = Dictionary(notes.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })

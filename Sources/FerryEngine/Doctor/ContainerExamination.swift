@@ -47,8 +47,9 @@ struct ContainerExamination {
                 + DoctorReport.count(devices.count, "device"))
         for (device, problem) in replica.clocksAhead(known.vector) {
             report.add(
-                .warning, names[device] ?? device.description, problem.message,
-                advice: "Ferry's clock there follows once the date is right; what it wrote before keeps its time.")
+                .init(
+                    .warning, names[device] ?? device.description, problem.message,
+                    advice: "Ferry's clock there follows once the date is right; what it wrote before keeps its time."))
         }
         try reportRefusals(names, &report)
         try recordActivity(&report)
@@ -62,9 +63,10 @@ struct ContainerExamination {
             let name = names[device] ?? device.description
             if report.findings.contains(where: { $0.subject == name && $0.file == problem.path }) { continue }
             report.add(
-                .fault, name, problem.message,
-                advice: Self.advice(problem.code), file: problem.path,
-                since: known.waiting[device].flatMap { $0.isSame(as: problem) ? $0.sinceMilliseconds : nil })
+                .init(
+                    .fault, name, problem.message,
+                    advice: Self.advice(problem.code), file: problem.path,
+                    since: known.waiting[device].flatMap { $0.isSame(as: problem) ? $0.sinceMilliseconds : nil }))
         }
     }
 
@@ -83,15 +85,17 @@ struct ContainerExamination {
         for device in try replica.devices().devices where !device.isThisDevice {
             if device.activity == .silent {
                 report.add(
-                    .note, device.name, "Nothing was heard of it for long, so nothing is kept for it any more.",
-                    advice:
-                        "When it returns it starts from a snapshot. If it will not, `ferry devices … retire` takes it off.",
-                    since: device.lastHeardMilliseconds)
+                    .init(
+                        .note, device.name, "Nothing was heard of it for long, so nothing is kept for it any more.",
+                        advice:
+                            "When it returns it starts from a snapshot. If it will not, `ferry devices … retire` takes it off.",
+                        since: device.lastHeardMilliseconds))
             } else if device.holdsBackBytes > Self.manyBytes {
                 report.add(
-                    .note, device.name, "\(device.holdsBackBytes >> 20) MiB are kept for it alone until it syncs.",
-                    advice: "If it will not come back, `ferry devices … retire` lets them go.",
-                    since: device.lastHeardMilliseconds)
+                    .init(
+                        .note, device.name, "\(device.holdsBackBytes >> 20) MiB are kept for it alone until it syncs.",
+                        advice: "If it will not come back, `ferry devices … retire` lets them go.",
+                        since: device.lastHeardMilliseconds))
             }
         }
     }
@@ -107,23 +111,26 @@ struct ContainerExamination {
                 let known = isSelf ? 0 : self.known.vector[device].sequence
                 if !superseded.contains(device), let older = Replica.older(head, than: known) {
                     report.add(
-                        .warning, name, older.message,
-                        advice: "Look whether the folder was restored from a backup, or is another copy of it.")
+                        .init(
+                            .warning, name, older.message,
+                            advice: "Look whether the folder was restored from a backup, or is another copy of it."))
                 }
                 return
             }
             report.add(
-                isSelf ? .note : .warning, name, "Its head is missing.",
-                advice: isSelf
-                    ? "The next sync writes it." : "Its log is read all the same. Its next sync writes it.",
-                canBeRepaired: isSelf)
+                .init(
+                    isSelf ? .note : .warning, name, "Its head is missing.",
+                    advice: isSelf
+                        ? "The next sync writes it." : "Its log is read all the same. Its next sync writes it.",
+                    canBeRepaired: isSelf))
         } catch let error as FerryError where error.concernsOneFile {
             report.add(
-                error.code == .formatTooNew || isSelf ? .warning : .fault, name, "Its head: " + error.message,
-                advice: isSelf
-                    ? "The next sync writes it anew."
-                    : "Its log is read all the same. Its next sync writes the head anew.",
-                file: error.path, canBeRepaired: isSelf)
+                .init(
+                    error.code == .formatTooNew || isSelf ? .warning : .fault, name, "Its head: " + error.message,
+                    advice: isSelf
+                        ? "The next sync writes it anew."
+                        : "Its log is read all the same. Its next sync writes the head anew.",
+                    file: error.path, canBeRepaired: isSelf))
         }
     }
 
@@ -136,7 +143,8 @@ struct ContainerExamination {
         do {
             files = try container.segmentFiles(of: device)
         } catch let error as FerryError where error.concernsOneFile {
-            report.add(.fault, name, error.message, advice: "Move away what does not belong there.", file: error.path)
+            report.add(
+                .init(.fault, name, error.message, advice: "Move away what does not belong there.", file: error.path))
             return 0
         }
         var whole: [SegmentHeader] = []
@@ -160,8 +168,10 @@ struct ContainerExamination {
             guard let bytes = try container.readSegment(file, of: device) else { return nil }
             if SegmentDecoder.isIncomplete(bytes) {
                 report.add(
-                    .warning, name, "\(file.fileName) has not arrived whole: \(bytes.count) bytes so far.",
-                    advice: "Let the folder's syncer finish, on this device and on the one that wrote it.", file: path)
+                    .init(
+                        .warning, name, "\(file.fileName) has not arrived whole: \(bytes.count) bytes so far.",
+                        advice: "Let the folder's syncer finish, on this device and on the one that wrote it.",
+                        file: path))
                 return nil
             }
             return try SegmentDecoder.decode(bytes, container: container.id, device: device).0
@@ -169,16 +179,19 @@ struct ContainerExamination {
             if file.isCopy { return nil }
             if error.code == .fileNotThereYet {
                 report.add(
-                    .warning, name, "\(file.fileName): \(error.message)",
-                    advice: "Let the folder's syncer finish, on this device and on the one that wrote it.", file: path)
+                    .init(
+                        .warning, name, "\(file.fileName): \(error.message)",
+                        advice: "Let the folder's syncer finish, on this device and on the one that wrote it.",
+                        file: path))
                 return nil
             }
             report.add(
-                .fault, name, "\(file.fileName): \(error.message)",
-                advice: isSelf
-                    ? "A snapshot in its place lets the other devices go on."
-                    : "Bring the file back from another device's folder, or run `ferry doctor --repair` on that device.",
-                file: path, canBeRepaired: isSelf)
+                .init(
+                    .fault, name, "\(file.fileName): \(error.message)",
+                    advice: isSelf
+                        ? "A snapshot in its place lets the other devices go on."
+                        : "Bring the file back from another device's folder, or run `ferry doctor --repair` on that device.",
+                    file: path, canBeRepaired: isSelf))
             return nil
         }
     }
@@ -189,9 +202,10 @@ struct ContainerExamination {
         let copies = files.filter(\.isCopy)
         guard let first = copies.first else { return }
         report.add(
-            .note, name, "\(copies.count) files look like a syncer's conflicted copies.",
-            advice: "They do no harm, and can be deleted where the proper file is there.",
-            file: container.path(of: first, device))
+            .init(
+                .note, name, "\(copies.count) files look like a syncer's conflicted copies.",
+                advice: "They do no harm, and can be deleted where the proper file is there.",
+                file: container.path(of: first, device)))
     }
 
     /// Adds numbers in no whole segment that this database has not replayed.
@@ -213,12 +227,13 @@ struct ContainerExamination {
         if missing > 0 {
             if isSelf { lost = max(lost, missing) }
             report.add(
-                isSelf ? .fault : .warning, name,
-                "Some of its changes, up to number \(missing), are not in the folder, though later ones are or should be.",
-                advice: isSelf
-                    ? "A snapshot in their place lets the other devices go on."
-                    : "Let the folder's syncer finish. If they are lost, run `ferry doctor --repair` on that device.",
-                canBeRepaired: isSelf)
+                .init(
+                    isSelf ? .fault : .warning, name,
+                    "Some of its changes, up to number \(missing), are not in the folder, though later ones are or should be.",
+                    advice: isSelf
+                        ? "A snapshot in their place lets the other devices go on."
+                        : "Let the folder's syncer finish. If they are lost, run `ferry doctor --repair` on that device.",
+                    canBeRepaired: isSelf))
         }
         let needed = max(start, 1) - 1
         if needed > known {
@@ -228,12 +243,13 @@ struct ContainerExamination {
             }
             if !isCovered {
                 report.add(
-                    .fault, name,
-                    "Its changes up to number \(needed) are in no file any more, and in no whole snapshot.",
-                    advice: isSelf
-                        ? "A new snapshot lets the other devices go on."
-                        : "Let the folder's syncer finish. If they are lost, run `ferry doctor --repair` on that device.",
-                    canBeRepaired: isSelf)
+                    .init(
+                        .fault, name,
+                        "Its changes up to number \(needed) are in no file any more, and in no whole snapshot.",
+                        advice: isSelf
+                            ? "A new snapshot lets the other devices go on."
+                            : "Let the folder's syncer finish. If they are lost, run `ferry doctor --repair` on that device.",
+                        canBeRepaired: isSelf))
             }
         }
     }

@@ -29,6 +29,19 @@ package struct DoctorReport: Codable, Equatable, Sendable {
         package var isRepaired = false
         /// Since when the problem exists, in milliseconds since the Unix epoch; `nil` if unknown.
         package var sinceMilliseconds: Int64?
+
+        init(
+            _ severity: Severity, _ subject: String, _ problem: String, advice: String, file: String? = nil,
+            canBeRepaired: Bool = false, since sinceMilliseconds: Int64? = nil
+        ) {
+            self.severity = severity
+            self.subject = subject
+            self.problem = problem
+            self.advice = advice
+            self.file = file
+            self.canBeRepaired = canBeRepaired
+            self.sinceMilliseconds = sinceMilliseconds
+        }
     }
 
     /// The examined things, in words: `12,000 objects in 5 tables`.
@@ -43,15 +56,7 @@ package struct DoctorReport: Codable, Equatable, Sendable {
     /// True if every fault was repaired.
     package var isHealthy: Bool { !findings.contains { $0.severity == .fault && !$0.isRepaired } }
 
-    mutating func add(
-        _ severity: Finding.Severity, _ subject: String, _ problem: String, advice: String, file: String? = nil,
-        canBeRepaired: Bool = false, since: Int64? = nil
-    ) {
-        findings.append(
-            Finding(
-                severity: severity, subject: subject, problem: problem, advice: advice, file: file,
-                canBeRepaired: canBeRepaired, sinceMilliseconds: since))
-    }
+    mutating func add(_ finding: Finding) { findings.append(finding) }
 
     /// `1 segment`, `2 segments`.
     static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }

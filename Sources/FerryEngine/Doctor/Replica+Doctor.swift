@@ -36,7 +36,8 @@ extension Replica {
             try StoreExamination(replica: self).run(&report)
         } catch let error as FerryError where error.code == .clockAhead {
             // The database is examined only when changes can be packed.
-            report.add(.fault, "clock", error.message, advice: "Set the date of this computer, and run `ferry sync`.")
+            report.add(
+                .init(.fault, "clock", error.message, advice: "Set the date of this computer, and run `ferry sync`."))
         }
         do {
             var examination = try ContainerExamination(self, openContainer())
@@ -46,10 +47,11 @@ extension Replica {
             // The last sync failed for the same reason.
             report.findings.removeAll { $0.subject == "folder" }
             report.add(
-                .fault, "folder", error.message,
-                advice: "Nothing is lost: what is written here waits. Bring the folder back, and run `ferry sync`.",
-                file: error.path,
-                since: try store.reading().failure.flatMap { $0.isSame(as: error) ? $0.sinceMilliseconds : nil })
+                .init(
+                    .fault, "folder", error.message,
+                    advice: "Nothing is lost: what is written here waits. Bring the folder back, and run `ferry sync`.",
+                    file: error.path,
+                    since: try store.reading().failure.flatMap { $0.isSame(as: error) ? $0.sinceMilliseconds : nil }))
         }
         return (report, lost)
     }

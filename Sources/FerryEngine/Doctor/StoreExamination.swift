@@ -25,31 +25,35 @@ struct StoreExamination {
         if let first = verification.integrity.first {
             let remedies = verification.remedies.filter { [.replaceFile, .reindex, .mend].contains($0) }
             report.add(
-                .fault, "database", "SQLite finds something wrong: \(first)",
-                advice: remedies.map(\.advice).joined(separator: " "))
+                .init(
+                    .fault, "database", "SQLite finds something wrong: \(first)",
+                    advice: remedies.map(\.advice).joined(separator: " ")))
         }
         if let first = verification.foreignKeys.first {
             report.add(
-                .fault, "database",
-                "\(verification.foreignKeys.count) rows refer to rows that are not there, the first of them in "
-                    + "\(first.table).",
-                advice:
-                    "A program wrote with foreign keys off, or rows of a table that stays on this device refer, by RESTRICT "
-                    + "or NO ACTION, to some that another device deleted. Mend the rows by SQL; `ferry verify` lists them."
-            )
+                .init(
+                    .fault, "database",
+                    "\(verification.foreignKeys.count) rows refer to rows that are not there, the first of them in "
+                        + "\(first.table).",
+                    advice:
+                        "A program wrote with foreign keys off, or rows of a table that stays on this device refer, by RESTRICT "
+                        + "or NO ACTION, to some that another device deleted. Mend the rows by SQL; `ferry verify` lists them."
+                ))
         }
         if let first = verification.differences.first {
             let remedies = Set(verification.differences.map(\.remedy))
             let advice = VerificationRemedy.allCases.filter(remedies.contains).map(\.advice).joined(separator: " ")
             report.add(
-                .fault, "database",
-                "\(verification.differenceCount) rows are not what the changes say, the first of them in \(first.table).",
-                advice: "`ferry verify --deep` lists them. \(advice)")
+                .init(
+                    .fault, "database",
+                    "\(verification.differenceCount) rows are not what the changes say, the first of them in \(first.table).",
+                    advice: "`ferry verify --deep` lists them. \(advice)"))
         }
         for table in verification.unchecked {
             report.add(
-                .warning, "database", "\(table.table) could not be checked: \(table.reason).",
-                advice: VerificationRemedy.checkInApp.advice)
+                .init(
+                    .warning, "database", "\(table.table) could not be checked: \(table.reason).",
+                    advice: VerificationRemedy.checkInApp.advice))
         }
     }
 
@@ -63,11 +67,12 @@ struct StoreExamination {
         if let failure = try replica.store.reading().failure {
             let isOld = now - failure.sinceMilliseconds > Self.patienceMilliseconds
             report.add(
-                isOld ? .fault : .warning, "folder",
-                "Syncs have failed" + (unpublished > 0 ? ", and \(unpublished) changes wait" : "") + ": "
-                    + failure.message,
-                advice: "What is written here is safe meanwhile. Run `ferry sync` once the reason is gone.",
-                since: failure.sinceMilliseconds)
+                .init(
+                    isOld ? .fault : .warning, "folder",
+                    "Syncs have failed" + (unpublished > 0 ? ", and \(unpublished) changes wait" : "") + ": "
+                        + failure.message,
+                    advice: "What is written here is safe meanwhile. Run `ferry sync` once the reason is gone.",
+                    since: failure.sinceMilliseconds))
         }
     }
 
@@ -75,29 +80,32 @@ struct StoreExamination {
         let status = try replica.store.status(counting: false)
         if status.hidden > 0 {
             report.add(
-                .note, "database", "\(status.hidden) rows are hidden, because the schema would refuse them.",
-                advice: "They come back when what they wait for does. `ferry conflicts` shows them.")
+                .init(
+                    .note, "database", "\(status.hidden) rows are hidden, because the schema would refuse them.",
+                    advice: "They come back when what they wait for does. `ferry conflicts` shows them."))
         }
         for apart in try replica.tablesApart(replica.store.reading()) {
-            report.add(.warning, "table \(apart.table)", apart.problem, advice: TableApart.advice)
+            report.add(.init(.warning, "table \(apart.table)", apart.problem, advice: TableApart.advice))
         }
         for table in try replica.store.reading().waitingTables {
-            report.add(.warning, "table \(table.table)", table.problem, advice: WaitingTable.advice)
+            report.add(.init(.warning, "table \(table.table)", table.problem, advice: WaitingTable.advice))
         }
         for reference in try replica.store.plainReferences() {
             report.add(
-                .note, "database",
-                "The foreign key \(reference.table)(\(reference.columns.joined(separator: ", "))) to \(reference.parent) is a "
-                    + "plain reference: \(reference.reason).",
-                advice: "No row is hidden or deleted because of it. Nothing need be done.")
+                .init(
+                    .note, "database",
+                    "The foreign key \(reference.table)(\(reference.columns.joined(separator: ", "))) to \(reference.parent) is a "
+                        + "plain reference: \(reference.reason).",
+                    advice: "No row is hidden or deleted because of it. Nothing need be done."))
         }
         for trigger in try replica.store.leftOutTriggers() {
-            report.add(.warning, "database", trigger.problem, advice: LeftOutTrigger.advice)
+            report.add(.init(.warning, "database", trigger.problem, advice: LeftOutTrigger.advice))
         }
         if status.conflicts > 0 {
             report.add(
-                .note, "database", "\(status.conflicts) conflicts are not resolved.",
-                advice: "`ferry conflicts` shows what lost, and brings it back.")
+                .init(
+                    .note, "database", "\(status.conflicts) conflicts are not resolved.",
+                    advice: "`ferry conflicts` shows what lost, and brings it back."))
         }
     }
 }

@@ -122,12 +122,13 @@ extension Replica {
         let branches =
             try common.isForked
             ? OwnLog.changesets(after: common.sequence, container, former, own: log.ownNames) : []
+        var published = PublishedLog(
+            position: position, checksum: common.checksum, isForked: common.isForked,
+            isForkCertain: log.isForkCertain, isWhole: log.isWhole, end: log.end)
+        published.branches = branches
         let sentAgain = try store.becomeNewDevice(
-            environment.random.makeID(),
-            published: PublishedLog(
-                position: position, checksum: common.checksum, isForked: common.isForked,
-                isForkCertain: log.isForkCertain, isWhole: log.isWhole, end: log.end),
-            branches: branches, fingerprint: fingerprint, encode: segmentEncoding(for: identity))
+            environment.random.makeID(), published: published, fingerprint: fingerprint,
+            encode: segmentEncoding(for: identity))
         try refreshIdentity()
         if common.isForked {
             let branches = try ForkedLog(container.segmentFiles(of: former), of: former, container)

@@ -58,37 +58,40 @@ struct DeviceActivity {
 
     // MARK: What to remember
 
+    /// The container's devices at a time.
+    struct Sight {
+        var heads: [DeviceID: Head]
+        /// The devices with a directory.
+        var devices: [DeviceID]
+        /// In milliseconds since the Unix epoch.
+        var now: Int64
+    }
+
     /// The records to change after a look at the container. A head unlike the last recorded head was seen now; last
     /// seen is recorded at most once in `heardGranularityMilliseconds`.
-    /// - Parameters:
-    ///   - records: the store's records.
-    ///   - devices: the devices with a directory in the container.
+    /// - Parameter records: the store's records.
     static func notes(
-        own: DeviceID, records: [DeviceRecord], heads: [DeviceID: Head], devices: [DeviceID], now: Int64,
-        _ settings: RetentionSettings
+        own: DeviceID, records: [DeviceRecord], _ sight: Sight, _ settings: RetentionSettings
     ) -> [DeviceRecord] {
+        let heads = sight.heads
         var told: [DeviceID: Int64] = [:]
         for head in heads.values where !head.retired.isEmpty { told.merge(head.retired) { max($0, $1) } }
         let known = Set(records.lazy.map(\.id))
-        let strangers = devices.filter { $0 != own && !known.contains($0) }
+        let strangers = sight.devices.filter { $0 != own && !known.contains($0) }
             .map { DeviceRecord(id: $0, name: heads[$0]?.deviceName ?? "") }
         func noted(_ record: DeviceRecord) -> DeviceRecord? {
-            noting(
-                heads[record.id], in: record, told: told[record.id], isThere: { devices.contains(record.id) }, now,
-                settings)
+            noting(sight, in: record, told: told[record.id], settings)
         }
         let news = records.compactMap { $0.id == own ? nil : noted($0) } + strangers.map { noted($0) ?? $0 }
         return news.sorted { $0.id < $1.id }
     }
 
     /// Returns a record updated by a look at its device; `nil` without news.
-    /// - Parameters:
-    ///   - told: the time of the device's head when other devices retired the device.
-    ///   - isThere: true if the device has a directory.
+    /// - Parameter told: the time of the device's head when other devices retired the device.
     private static func noting(
-        _ head: Head?, in former: DeviceRecord, told: Int64?, isThere: () -> Bool, _ now: Int64,
-        _ settings: RetentionSettings
+        _ sight: Sight, in former: DeviceRecord, told: Int64?, _ settings: RetentionSettings
     ) -> DeviceRecord? {
+        let (head, now) = (sight.heads[former.id], sight.now)
         let latest = now + settings.heardGranularityMilliseconds
         if let head, let heard = former.heardMilliseconds, heard <= latest, told == nil,
             former.retiredMilliseconds == nil, former.writtenMilliseconds == head.writtenMilliseconds
@@ -101,7 +104,7 @@ struct DeviceActivity {
         if let head {
             let isRetirementNews = record.retiredMilliseconds != former.retiredMilliseconds || !retirements.isEmpty
             note(head, in: &record, isNeeded: isRetirementNews, now, settings)
-        } else if record.heardMilliseconds == nil, isThere() {
+        } else if record.heardMilliseconds == nil, sight.devices.contains(former.id) {
             record.heardMilliseconds = now
         }
         // A clock set back must not keep a device active for years.

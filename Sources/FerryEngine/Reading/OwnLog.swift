@@ -7,6 +7,11 @@ import FerryStore
 ///
 /// Two changesets with the same number are distinguished by content. Times alone do not suffice: copies that pack the
 /// same pending changes assign the same times, but new rows get different IDs.
+///
+/// Invariants:
+/// - A file is in `foreign`, or its numbers are in `own` and its name in `ownNames`; never both.
+/// - `remembered` is in the order of numbers. A removed segment may lie within a later, larger one.
+/// - `published <= packed`.
 struct OwnLog {
     /// The changesets found in the container, by number. Several under a number: two copies have published.
     var found: [UInt64: Set<Mark>] = [:]

@@ -77,14 +77,12 @@ extension Replica {
     ///   - key: as in `Store.findRows`.
     ///   - milliseconds: the time, since the Unix epoch.
     ///   - object: chooses among several rows that had the key.
-    ///   - allowsDeletion: true if the row may be deleted, because it was absent then.
-    ///   - isDryRun: true: try, and change no row. Pending changes are packed all the same.
     /// - Throws: as `Store.findRows` and `history`; `invalidArgument` if several rows had the key. `restoreRefused` if
     ///   the logs do not reach back that far, the row was absent then, or the schema refuses the values.
     @discardableResult
     public func restoreRow(
-        table: String, key: [String], at milliseconds: Int64, object: ObjectID? = nil, allowsDeletion: Bool = false,
-        isDryRun: Bool = false
+        table: String, key: [String], at milliseconds: Int64, object: ObjectID? = nil,
+        options: RestoreOptions = []
     ) throws -> (row: RestoredRow, gaps: [RowHistories.Gap]) {
         try packing {
             // Pending changes are part of the past, too.
@@ -96,13 +94,10 @@ extension Replica {
             let told = gaps.map { gap in
                 RowHistories.Gap(device: names[gap.device] ?? gap.device.description, reason: gap.error.message)
             }
-            var wish: FieldValue?
             let target: RowTarget
             switch past {
-            case .present(let values, let key):
-                target = .values(values)
-                wish = key
-            case .absent where row.presence == .shown && !allowsDeletion:
+            case .present(let values, let key): target = .values(values, wish: key)
+            case .absent where row.presence == .shown && !options.contains(.allowsDeletion):
                 throw FerryError(
                     .restoreRefused,
                     "The row of \(row.table) was not there then: restoring it would delete it. Say --allow-delete for that."
@@ -115,7 +110,7 @@ extension Replica {
                 throw Self.unknownPast(row.table, since)
             }
             let restored = try store.restoreRow(
-                row.object, table: row.table, to: target, wish: wish, isDryRun: isDryRun,
+                row.object, table: row.table, to: target, isDryRun: options.contains(.isDryRun),
                 encode: segmentEncoding(for: identity))
             return (restored, told)
         }

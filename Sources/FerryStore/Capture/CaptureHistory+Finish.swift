@@ -52,9 +52,10 @@ extension CaptureHistory {
                         operations.append(CapturedOperation(kind: .delete, time: time, values: [:], beforeImage: nil))
                     }
                 }
-                let isKnown = try writer.write(
-                    track.object, isFresh: track.isFresh, key: hasRow ? track.key : [], formerKey: track.key,
-                    keepsKey: track.keepsKey, operations, row: present, cleared: cleared, &clock, &written)
+                let captured = CapturedObject(
+                    object: track.object, isFresh: track.isFresh, key: hasRow ? track.key : [], formerKey: track.key,
+                    keepsKey: track.keepsKey, operations: operations, row: present, cleared: cleared)
+                let isKnown = try writer.write(captured, &clock, &written)
                 if !isKnown, table.isMapped, track.isDeleted, !track.isFresh { unknown.append((table, track)) }
                 guard valueBytes + writer.changes.valueBytes <= maximumBytes else {
                     throw FerryError(.limitExceeded, "The changes have more than \(maximumBytes) bytes.")

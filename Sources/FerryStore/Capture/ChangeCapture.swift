@@ -82,9 +82,9 @@ struct ChangeCapture {
             access.fastPathLog.decline(.bulkInsertCapture, .retainedRows)
             return nil
         }
-        return try BulkInsertCapture.take(
-            access, mintedPrefix, through: end, &clock, maximumBytes: maximumBytes,
-            mayReferToRetainedLinks: RetainedLinks(access).concern)
+        var capture = try BulkInsertCapture(
+            access, mintedPrefix, maximumBytes: maximumBytes, mayReferToRetainedLinks: RetainedLinks(access).concern)
+        return try capture.take(through: end, &clock)
     }
 
     private func empty(_ table: String, through end: Int64, isLast: Bool) throws {

@@ -41,19 +41,13 @@ struct LocalChangeWriter {
     }
 
     /// Writes an object; the objects of a table come in the order of their IDs.
-    /// - Parameters:
-    ///   - key: the present row's key; empty without a row.
-    ///   - formerKey: the object's last key.
-    ///   - keepsKey: without a row, true to keep the last key reserved.
-    ///   - row: the present row's portable values.
-    ///   - cleared: columns the row shows cleared, with their values in the state.
-    ///   - touched: receives the objects the rules may have to check.
+    /// - Parameter touched: receives the objects the rules may have to check.
     /// - Returns: false if the object stays unknown: only its key was reserved before, and its row is gone again.
     mutating func write(
-        _ object: ObjectID, isFresh: Bool, key: [FieldValue], formerKey: [FieldValue], keepsKey: Bool,
-        _ operations: [CapturedOperation],
-        row: ColumnValues, cleared: ColumnValues, _ clock: inout HybridClock, _ touched: inout [TouchedObject]
+        _ captured: CapturedObject, _ clock: inout HybridClock, _ touched: inout [TouchedObject]
     ) throws -> Bool {
+        let (object, isFresh, key, row) = (captured.object, captured.isFresh, captured.key, captured.row)
+        var operations = captured.operations
         let isNew = isFresh || lastKnown.map { $0 < object } ?? true
         var state = isNew ? objects.new(object) : try objects.load(object)
         let former = isNew ? ObjectState(object: object) : state
@@ -62,7 +56,6 @@ struct LocalChangeWriter {
         if key.isEmpty, !state.isStored || state.registers.newest == nil, operations.last?.kind == .delete {
             return false
         }
-        var operations = operations
         var unshown: ColumnValues = [:]
         if !key.isEmpty, RetainedRows.isHeldBack(state), operations.allSatisfy({ $0.kind == .update }) {
             // A device that has forgotten the deletion has forgotten the row.
@@ -93,18 +86,18 @@ struct LocalChangeWriter {
         if !key.isEmpty { references.note(operations, row.overlaid(with: state.kept.fields)) }
         let isUnseen = try access.areRowsWaiting && access.anomalies.isWaiting(.init(table: table.id, id: object))
         let changed = merge(
-            operations, into: &state, wish: formerKey.first, isMinted: isFresh && table.identity.isSurrogate, &clock)
+            operations, into: &state, wish: captured.formerKey.first, isMinted: isFresh && table.identity.isSurrogate,
+            &clock)
         if isUnseen { try recordUnseen(former, state, operations) }
         if !unshown.isEmpty { state.kept.fields = state.kept.fields.overlaid(with: unshown) }
         let corrected = registers.corrections(of: operations, &state)
         // The effect of a foreign key's action on a row showing a different object's value is no value of the object
         // itself.
-        for (column, value) in cleared where state.kept.fields[column] == nil { state.kept.fields[column] = value }
-        let reserved = keepsKey ? formerKey : []
-        if let own = try save(
-            &state, over: former, key, formerKey, reserved, changed, row: row,
-            isCleared: !cleared.isEmpty || corrected)
-        {
+        for (column, value) in captured.cleared where state.kept.fields[column] == nil {
+            state.kept.fields[column] = value
+        }
+        let isCleared = !captured.cleared.isEmpty || corrected
+        if let own = try save(&state, over: former, captured, changed, isCleared: isCleared) {
             touched.append(own)
             if own.isDeleted, !table.incoming.isEmpty {
                 touched[touched.count - 1].deletion = FlushedDeletion(
@@ -147,7 +140,8 @@ struct LocalChangeWriter {
                 let kept = state.registers.stamp(of: column), lost.device != own
             else { continue }
             try log.record(
-                .field, table: table.id, object: state.object, column: column, lost: (value, lost), kept: (now, kept))
+                .field, of: RowToken(table: table.id, id: state.object), column: column, lost: (value, lost),
+                kept: (now, kept))
         }
         let (before, now) = (former.registers, state.registers)
         if before.isAlive == now.isAlive { return }
@@ -155,7 +149,8 @@ struct LocalChangeWriter {
         let kept = before.isAlive ? now.deleted : now.newestWrite
         guard let lost, let kept, lost.device != own else { return }
         try log.record(
-            before.isAlive ? .deleted : .revived, table: table.id, object: state.object, column: nil, lost: (nil, lost),
+            before.isAlive ? .deleted : .revived, of: RowToken(table: table.id, id: state.object), column: nil,
+            lost: (nil, lost),
             kept: (nil, kept))
     }
 
@@ -264,7 +259,7 @@ struct LocalChangeWriter {
             // While the key's column holds values other than integers, the table is leaving for a new key.
             if table.identity.isSurrogate { key = key?.integerKey }
             if let key, state.registers.inserted == stamp { state.givenKey = key }
-            changes.append(state.object, operation.kind, stamp.time, key: key, values: values, parts: parts)
+            changes.append(state.object, operation.kind, stamp.time, key: key, .init(values: values, parts: parts))
         }
         return changed
     }
@@ -324,19 +319,20 @@ struct LocalChangeWriter {
 
     /// - Parameter former: the state as loaded.
     private func save(
-        _ state: inout ObjectState, over former: ObjectState, _ key: [FieldValue], _ formerKey: [FieldValue],
-        _ reserved: [FieldValue], _ changed: [Int], row: ColumnValues, isCleared: Bool
+        _ state: inout ObjectState, over former: ObjectState, _ captured: CapturedObject, _ changed: [Int],
+        isCleared: Bool
     ) throws -> TouchedObject? {
+        let (key, formerKey) = (captured.key, captured.formerKey)
         let hasRow = !key.isEmpty
         let before = former.shown
-        state.key = hasRow ? key : reserved
+        state.key = hasRow ? key : captured.keepsKey ? formerKey : []
         state.shown = hasRow ? (before == .anomalousRow ? .anomalousRow : .row) : .none
         if hasRow {
             state.kept.key = nil
         } else if table.isMapped {
             state.kept.key = formerKey.first
         }
-        objects.renewCheck(of: &state, row: row)
+        objects.renewCheck(of: &state, row: captured.row)
         try objects.save(state, over: former)
         let isDeleted = !hasRow
         if isDeleted { try TombstoneParentKeys(access).note(state, table) }

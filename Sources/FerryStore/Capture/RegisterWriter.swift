@@ -38,6 +38,8 @@ struct RegisterWriter {
     ) -> [EncodedPart] {
         guard table.hasColumnPolicies || !state.policies.isEmpty else { return [] }
         var parts: [EncodedPart] = []
+        let kind: ColumnRegister.WriteKind =
+            operation.kind != .insert ? .update : isMinted ? .mintedInsertion : .insertion
         for (column, value) in operation.values {
             let policy = table.columns[column].policy
             let known = state.policies[column]
@@ -53,8 +55,7 @@ struct RegisterWriter {
                 isLost
                 ? .plain(value)
                 : register.written(
-                    value, stamp, under: policy, isInsertion: operation.kind == .insert, isMinted: isMinted,
-                    hooks.function(for: policy))
+                    value, stamp, under: policy, as: kind, hooks.function(for: policy))
             register.merge(written, at: stamp)
             state.keep(register, column, policy)
             if case .part(let part) = written {

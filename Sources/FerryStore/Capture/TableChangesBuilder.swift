@@ -35,11 +35,19 @@ struct TableChangesBuilder {
 
     var isEmpty: Bool { changes.operations.isEmpty }
 
-    /// Adds an operation with values by column number. For a column with a part, the value itself does not travel.
+    /// What an operation writes.
+    struct Content {
+        /// By column number. For a column with a part, the value itself does not travel.
+        var values: ColumnValues = [:]
+        var parts: [EncodedPart] = []
+    }
+
+    /// Adds an operation.
     mutating func append(
         _ object: ObjectID, _ kind: ObjectOperation.Kind, _ time: HybridTime, key: FieldValue? = nil,
-        values: ColumnValues = [:], parts: [EncodedPart] = []
+        _ content: Content = Content()
     ) {
+        let (values, parts) = (content.values, content.parts)
         let firstValue = changes.values.count
         scratch.removeAll(keepingCapacity: true)
         // Values of columns missing here, and parts, come last.

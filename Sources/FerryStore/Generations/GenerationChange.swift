@@ -376,10 +376,12 @@ struct GenerationChange {
         }
         for (column, written) in registers.fields.enumerated() {
             guard let written, let present = columns[column] else { continue }
-            take(written, present.id, values[present.id], former.policies[column], into: &state, &writes)
+            let taken = Taken(column: present.id, value: values[present.id], register: former.policies[column])
+            take(taken, written: written, into: &state, &writes)
         }
         if let formerKeyColumn, let inserted = registers.inserted {
-            take(inserted, formerKeyColumn.id, values[formerKeyColumn.id], nil, into: &state, &writes)
+            let taken = Taken(column: formerKeyColumn.id, value: values[formerKeyColumn.id])
+            take(taken, written: inserted, into: &state, &writes)
         }
         if let now = state.registers.floor, now != floor { forget(before: now, &state) }
     }
@@ -395,18 +397,24 @@ struct GenerationChange {
             // A column replaced by a new meaning has the time of the former meaning.
             let former = left.columns.first { equalNames($0.name, column.name) }.flatMap { registers.stamp(of: $0.id) }
             if former == nil, try value == access.defaultValue(of: column) ?? .null { continue }
-            take(former ?? inserted, column.id, value, nil, into: &state, &writes)
+            take(Taken(column: column.id, value: value), written: former ?? inserted, into: &state, &writes)
         }
     }
 
-    private func take(
-        _ written: Stamp, _ column: Int, _ value: FieldValue?, _ register: ColumnRegister?,
-        into state: inout ObjectState, _ writes: inout Writes
-    ) {
+    /// A column's value and register in the former generation.
+    private struct Taken {
+        var column: Int
+        var value: FieldValue?
+        var register: ColumnRegister?
+    }
+
+    /// Merges a column of the former generation.
+    private func take(_ taken: Taken, written: Stamp, into state: inout ObjectState, _ writes: inout Writes) {
+        let column = taken.column
         let stamp = Stamp(time: written.time, device: access.device)
         let isNewer = state.registers.stamp(of: column).map { $0.time < written.time } ?? true
         let policy = table.columns[column].policy
-        if var register, !register.isPlain || policy == .counter {
+        if var register = taken.register, !register.isPlain || policy == .counter {
             // Parts name their writing devices, so each counts once, whoever sends the part. A plain write by a further
             // device would remove their base.
             if register.isPlain, let plain = register.plain {
@@ -424,8 +432,8 @@ struct GenerationChange {
             }
             return
         }
-        guard isNewer, let value else { return }
-        if register != nil || state.policies[column] != nil {
+        guard isNewer, let value = taken.value else { return }
+        if taken.register != nil || state.policies[column] != nil {
             var present = state.policies[column] ?? ColumnRegister()
             present.merge(.plain(value), at: stamp)
             state.keep(present, column, policy)
@@ -448,7 +456,7 @@ struct GenerationChange {
             if write.isInsertion || !write.values.isEmpty || !write.parts.isEmpty {
                 builder.append(
                     object, write.isInsertion ? .insert : .update, time, key: write.isInsertion ? key : nil,
-                    values: write.values, parts: write.parts)
+                    .init(values: write.values, parts: write.parts))
             }
             if write.isDeletion { builder.append(object, .delete, time) }
         }

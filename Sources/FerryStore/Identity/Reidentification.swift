@@ -1,7 +1,7 @@
 import FerryCore
 
 /// The part of a device's log known to be in the container, and to be this database's own.
-package struct PublishedLog: Equatable, Sendable {
+package struct PublishedLog: Sendable {
     package var position: LogPosition
     /// The checksum of the last segment up to the position; `nil` if unknown.
     package var checksum: Checksum?
@@ -13,6 +13,8 @@ package struct PublishedLog: Equatable, Sendable {
     package var isWhole: Bool
     /// The end of this database's own branch in the container, if known.
     package var end: LogEnd?
+    /// If several copies published under the ID, all their changesets after the fork.
+    package var branches: [Changeset] = []
 
     package init(
         position: LogPosition, checksum: Checksum?, isForked: Bool, isForkCertain: Bool = true, isWhole: Bool = true,
@@ -35,8 +37,9 @@ extension StoreSession {
     /// (`UnpublishedRestamping`).
     /// - Returns: the number of repeated changes.
     func becomeNewDevice(
-        _ device: DeviceID, published: PublishedLog, branches: [Changeset], fingerprint: StoreFingerprint
+        _ device: DeviceID, published: PublishedLog, fingerprint: StoreFingerprint
     ) throws -> Int {
+        let branches = published.branches
         let former = access.device
         if published.isForked {
             // Branches are merged below, and replay must meet pending changes as state. They are written again with

@@ -142,7 +142,7 @@ struct UnpublishedRestamping {
                 }
                 builder.append(
                     object, write.isInsertion ? .insert : .update, time, key: write.isInsertion ? wish : nil,
-                    values: plain, parts: parts)
+                    .init(values: plain, parts: parts))
             }
             if write.isDeletion {
                 state.registers.deleted = stamp

@@ -21,10 +21,23 @@ public struct RestoredRow: Equatable, Sendable {
     public var withoutReference: [String]
 }
 
+/// What a restoration may do, besides writing values.
+public struct RestoreOptions: OptionSet, Sendable {
+    public let rawValue: Int
+
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// Deletes the row if the row was absent at the time.
+    public static let allowsDeletion = RestoreOptions(rawValue: 1)
+    /// Tries, and changes no row. Pending changes are packed all the same.
+    public static let isDryRun = RestoreOptions(rawValue: 2)
+}
+
 /// The wanted content of a row.
 package enum RowTarget: Equatable, Sendable {
-    /// Portable values by column name. Further columns stay unchanged, or get their default in a new row.
-    case values([String: FieldValue])
+    /// Portable values by column name. Further columns stay unchanged, or get their default in a new row. `wish` is the
+    /// key for a new row, if no key is known here.
+    case values([String: FieldValue], wish: FieldValue? = nil)
     case absent
 }
 

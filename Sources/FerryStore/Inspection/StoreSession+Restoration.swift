@@ -15,17 +15,14 @@ extension StoreSession {
     }
 
     /// Brings an object's row to a target state.
-    /// - Parameter wish: the key for a new row, if no key is known here.
-    func restoreRow(
-        _ object: ObjectID, table: String, to target: RowTarget, wish: FieldValue?
-    ) throws -> RestoredRow {
+    func restoreRow(_ object: ObjectID, table: String, to target: RowTarget) throws -> RestoredRow {
         try writingAsApp { access in
             let table = try access.registry.travellingTable(table)
             let restoration = try RowRestoration(access, table)
             let state = try access.objects(of: table.id).load(object)
             switch target {
             case .absent: return try restoration.remove(state)
-            case .values(let named):
+            case .values(let named, let wish):
                 var values: ColumnValues = [:]
                 for (name, value) in named {
                     if let column = table.columnID(name) { values[column] = value }

@@ -68,6 +68,6 @@ struct PreexistingRowFilter {
         try objects.save(state)
         guard let lost else { return }
         try ConflictLog(access.conflicts).record(
-            .deleted, table: table.id, object: object, column: nil, lost: (nil, lost), kept: (nil, deletion))
+            .deleted, of: RowToken(table: table.id, id: object), column: nil, lost: (nil, lost), kept: (nil, deletion))
     }
 }

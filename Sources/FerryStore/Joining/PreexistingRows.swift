@@ -157,9 +157,10 @@ private struct PreexistingRows {
             }
             let time = try time(for: operation.object, table, &clock)
             if isRevived {
-                inserted.append(operation.object, .insert, time, key: operation.key, values: values, parts: parts)
+                inserted.append(
+                    operation.object, .insert, time, key: operation.key, .init(values: values, parts: parts))
             } else if !values.isEmpty {
-                updated.append(operation.object, .update, time, values: values)
+                updated.append(operation.object, .update, time, .init(values: values))
             }
         }
         if !inserted.isEmpty { insertions.append(inserted.changes) }
@@ -215,7 +216,8 @@ private struct PreexistingRows {
                         try former != resolved(value, table.columns[column])
                     else { continue }
                     try ConflictLog(access.conflicts).record(
-                        .joined, table: table.id, object: newest.object, column: column, lost: (former, newest.stamp),
+                        .joined, of: RowToken(table: table.id, id: newest.object), column: column,
+                        lost: (former, newest.stamp),
                         kept: (value, stamp))
                 }
             }

@@ -104,9 +104,10 @@ final class DependencyRegion {
         if let row, !state.kept.fields.isEmpty {
             former = try uniqueClaims.claims(table, row, of: owner).map(\.token) + meaning.parentKeys(of: table, row)
         }
-        let object = RegionObject(
-            token: token, table: table, state: state, row: row, values: values, references: references, claims: claims,
-            parentKeys: parentKeys, formerTokens: former, place: objects.count)
+        let content = RegionObject.Content(
+            row: row, values: values, references: references, claims: claims, parentKeys: parentKeys,
+            formerTokens: former)
+        let object = RegionObject(token, table, state, content, place: objects.count)
         if try !access.isKeyKnown(values, state.registers, table) {
             object.refusal = .unknownKey
         }

@@ -41,18 +41,25 @@ final class RegionObject {
         var refusal: RefusalCause?
     }
 
-    init(
-        token: RowToken, table: TrackedTable, state: ObjectState, row: ColumnValues?, values: ColumnValues,
-        references: [(foreignKey: Int, token: RowToken)], claims: [RuleClaim], parentKeys: [RowToken],
-        formerTokens: [RowToken], place: Int
-    ) {
+    /// Values of an object, and their meaning for the rules. Packed by the object, and never changed.
+    struct Content {
+        /// The present row's portable values; `nil` without a row.
+        var row: ColumnValues?
+        /// The object's own values.
+        var values: ColumnValues = [:]
+        var references: [(foreignKey: Int, token: RowToken)] = []
+        var claims: [RuleClaim] = []
+        var parentKeys: [RowToken] = []
+        /// Claims and parent keys of the row, if the row shows other values than the object's own.
+        var formerTokens: [RowToken] = []
+    }
+
+    init(_ token: RowToken, _ table: TrackedTable, _ state: ObjectState, _ content: Content, place: Int) {
         self.token = token
         self.place = place
         self.table = table
-        hasRow = row != nil
-        facts = Facts.pack(
-            owner: UniqueClaims.Owner(state), row: row, values: values, references: references, claims: claims,
-            parentKeys: parentKeys, formerTokens: formerTokens)
+        hasRow = content.row != nil
+        facts = Facts.pack(UniqueClaims.Owner(state), content)
         packedState = []
         self.state = state
     }
@@ -183,35 +190,31 @@ private enum Facts {
 
     private static let partsStart = 4 * Part.allCases.count
 
-    static func pack(
-        owner: UniqueClaims.Owner, row: ColumnValues?, values: ColumnValues,
-        references: [(foreignKey: Int, token: RowToken)], claims: [RuleClaim], parentKeys: [RowToken],
-        formerTokens: [RowToken]
-    ) -> [UInt8] {
+    static func pack(_ owner: UniqueClaims.Owner, _ content: RegionObject.Content) -> [UInt8] {
         var writer = PackedWriter(reservingCapacity: 128)
         var places: [Int] = []
-        writer.write(values)
+        writer.write(content.values)
         places.append(writer.bytes.count)
         writer.write(owner.key == nil ? 0 : 1)
         if let key = owner.key { writer.write(key) }
         places.append(writer.bytes.count)
-        let otherRow = row == values ? nil : row
+        let otherRow = content.row == content.values ? nil : content.row
         writer.write(otherRow == nil ? 0 : 1)
         if let otherRow { writer.write(otherRow) }
         places.append(writer.bytes.count)
-        writer.write(each: references) {
+        writer.write(each: content.references) {
             $0.write(varint: $1.foreignKey)
             $0.write($1.token)
         }
         places.append(writer.bytes.count)
-        writer.write(each: claims) {
+        writer.write(each: content.claims) {
             $0.write($1.hidesLosers ? 1 : 0)
             $0.write(varint: $1.index ?? -1)
             $0.write($1.token)
         }
         places.append(writer.bytes.count)
-        writer.write(each: parentKeys) { $0.write($1) }
-        writer.write(each: formerTokens) { $0.write($1) }
+        writer.write(each: content.parentKeys) { $0.write($1) }
+        writer.write(each: content.formerTokens) { $0.write($1) }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(partsStart + writer.bytes.count)
         for place in places {

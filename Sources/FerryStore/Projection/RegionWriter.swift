@@ -399,7 +399,8 @@ struct RegionWriter {
                 let kept = row.source(column).state.registers.stamp(of: column)
             else { continue }
             try ConflictLog(access.conflicts).record(
-                .joined, table: object.token.table, object: object.token.id, column: column, lost: (value, lost),
+                .joined, of: object.token, column: column,
+                lost: (value, lost),
                 kept: (shown, kept))
         }
     }

@@ -59,12 +59,12 @@ struct ChangesetApplier {
         }
         try positions.save()
         let arriving = Self.arriving(work.filter { access.registry[$0.key].hasUncheckedReferences })
-        let newKeys = BatchKeyCache()
+        let batch = ReplayBatch(arriving: arriving, newKeys: BatchKeyCache(), snapshot: snapshot)
         var touched: [TouchedObject] = []
         var deletions: [[DyingRow]] = []
         for table in access.registry.parentsFirst {
             guard let parts = work[table.id] else { continue }
-            let merge = try TableMerge(access, table, parts, arriving: arriving, newKeys, from: snapshot)
+            let merge = try TableMerge(access, table, parts, of: batch)
             try merge.run()
             touched += merge.touched
             deletions.append(merge.deletions)
@@ -83,6 +83,15 @@ struct ChangesetApplier {
             Set(parts.flatMap { $0.operations.filter { $0.kind == .insert }.map(\.object) })
         }
     }
+}
+
+/// What the merges of a batch's tables share.
+struct ReplayBatch {
+    /// Objects the batch inserts into tables referred to by unchecked references, by table.
+    let arriving: [Int: Set<ObjectID>]
+    let newKeys: BatchKeyCache
+    /// For parts of a snapshot: the relation of snapshot and store.
+    let snapshot: SnapshotCoverage?
 }
 
 /// A changeset's changes to a table, with columns translated into registered numbers.

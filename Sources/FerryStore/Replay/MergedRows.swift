@@ -16,15 +16,12 @@ final class MergedRows {
     private let writer: RowWriter
     private let meaning: ReferenceTokens
     private let translator: ReferenceTranslator
-    private let references: ReferenceCache
+    let references: ReferenceCache
     private let removal: RowRemoval
     private let reservations: KeyReservations
     /// Writes states with changed stamps in batches; `nil` if merging an object may write a different object's state.
     let stamps: BulkStampWriter?
-    /// Objects the batch inserts into tables referred to by unchecked references, by table.
-    private let arriving: [Int: Set<ObjectID>]
-    /// Objects of a mapped table deleted by the batch.
-    private let dying: Set<ObjectID>
+    private let batch: Objects
     private let hasUncheckedReferences: Bool
     /// True if this process cannot write the table's rows.
     private let isWaiting: Bool
@@ -45,18 +42,25 @@ final class MergedRows {
     /// Deleted objects that still have their rows.
     @exclusivity(unchecked) private(set) var deletions: [DyingRow] = []
 
+    /// Objects of the batch on which the writing of rows depends.
+    struct Objects {
+        /// Objects of a mapped table deleted by the batch.
+        var dying: Set<ObjectID> = []
+        /// Objects the batch inserts into tables referred to by unchecked references, by table.
+        var arriving: [Int: Set<ObjectID>] = [:]
+    }
+
     /// - Parameter isIndependent: true if merging an object writes no different object's state. Then call `finish` at
     ///   the end.
     init(
-        _ access: StoreAccess, _ table: TrackedTable, dying: Set<ObjectID>, arriving: [Int: Set<ObjectID>],
-        _ references: ReferenceCache? = nil, isIndependent: Bool = false
+        _ access: StoreAccess, _ table: TrackedTable, among batch: Objects, _ references: ReferenceCache,
+        isIndependent: Bool = false
     ) throws {
         self.access = access
         self.table = table
-        self.references = references ?? ReferenceCache(access, table)
+        self.references = references
         removal = RowRemoval(access)
-        self.dying = dying
-        self.arriving = arriving
+        self.batch = batch
         objects = access.objects(of: table.id)
         let batches = isIndependent && access.fastPaths.contains(.stampBatches)
         stamps = batches ? BulkStampWriter(objects, atOnce: access.newRowsAtOnce) : nil
@@ -292,8 +296,8 @@ final class MergedRows {
     /// - Returns: `nil` if the key is available only later, or never.
     private func keyForInsertion(_ state: ObjectState) throws -> (key: FieldValue, former: FieldValue?)? {
         // A key released by this batch is free only after the rows are removed.
-        if !dying.isEmpty, let wish = state.kept.key, let holder = try objects.object(forKey: wish),
-            dying.contains(holder)
+        if !batch.dying.isEmpty, let wish = state.kept.key, let holder = try objects.object(forKey: wish),
+            batch.dying.contains(holder)
         {
             return nil
         }
@@ -331,7 +335,7 @@ final class MergedRows {
 
     /// True if an unchecked reference leads to an object about to get a row.
     private func isArriving(_ target: ObjectID, _ column: TrackedColumn) throws -> Bool {
-        guard column.isUnchecked, let parent = column.reference, arriving[parent]?.contains(target) ?? false
+        guard column.isUnchecked, let parent = column.reference, batch.arriving[parent]?.contains(target) ?? false
         else { return false }
         return try !(access.objects(of: parent).place(of: target)?.shown.hasRow ?? false)
     }

@@ -32,22 +32,30 @@ struct PolicyRegisterMerge {
         kind != nil || table.columns[column].policy != .lastWriterWins || state.policies[column] != nil
     }
 
+    /// An operation on a column, beside the column's value in the state.
+    struct Write {
+        var value: WrittenValue
+        var column: Int
+        var stamp: Stamp
+        /// The column's value in the state; `nil` if none.
+        var present: FieldValue?
+        /// True if operation and present value did not know each other.
+        var isConcurrent: Bool
+    }
+
     /// Merges an operation into a column's register.
-    /// - Parameters:
-    ///   - present: the column's value in the state; `nil` if none.
-    ///   - isConcurrent: true if operation and present value did not know each other.
-    ///   - forgetVoid: removes parts made void by an insertion after a deletion.
+    /// - Parameter forgetVoid: removes parts made void by an insertion after a deletion.
     /// - Returns: the state's new value; `nil` if unchanged.
     func merge(
-        _ written: WrittenValue, _ column: Int, at stamp: Stamp, present: FieldValue?, isConcurrent: Bool,
-        _ state: inout ObjectState, forgetVoid: (inout ColumnRegister) throws -> Void
+        _ write: Write, into state: inout ObjectState, forgetVoid: (inout ColumnRegister) throws -> Void
     ) throws -> FieldValue? {
+        let (column, stamp, present) = (write.column, write.stamp, write.present)
         let policy = table.columns[column].policy
         let known = state.registers.stamp(of: column)
         var register = state.policies[column] ?? ColumnRegister()
         if state.policies[column] == nil, let known, let present { register.plain = StampedValue(known, present) }
         let before = register
-        register.merge(written, at: stamp)
+        register.merge(write.value, at: stamp)
         try forgetVoid(&register)
         state.registers.mergeWrite(column, stamp)
         state.keep(register, column, policy)
@@ -55,9 +63,11 @@ struct PolicyRegisterMerge {
         guard let shown = register.shown(under: policy, hooks.function(for: policy)) ?? present else { return nil }
         let rivals = register.rivals(under: policy)
         if rivals.count > 1 {
-            try recordRivals(rivals, at: stamp, shown, policy, column, state.object)
-        } else if isConcurrent, let known, let present, Self.canLose(written, policy, isEffective: register != before) {
-            try recordLoss(written, at: stamp, shown, (present, known), column, state.object)
+            try recordRivals(rivals, of: write, shown: shown, state.object)
+        } else if write.isConcurrent, let known, let present,
+            Self.canLose(write.value, policy, isEffective: register != before)
+        {
+            try recordLoss(of: write, (present, known), shown: shown, state.object)
         }
         return shown == present ? nil : shown
     }
@@ -76,30 +86,30 @@ struct PolicyRegisterMerge {
 
     /// Records the rivals of concurrent writes as conflicts: only a single value is shown, or the hook's result.
     private func recordRivals(
-        _ rivals: [StampedValue], at stamp: Stamp, _ shown: FieldValue, _ policy: ColumnPolicy, _ column: Int,
-        _ object: ObjectID
+        _ rivals: [StampedValue], of write: Write, shown: FieldValue, _ object: ObjectID
     ) throws {
-        guard rivals.count > 1, rivals.contains(where: { $0.stamp == stamp }),
-            let winner = policy == .firstWriterWins ? rivals.first : rivals.last
+        guard rivals.count > 1, rivals.contains(where: { $0.stamp == write.stamp }),
+            let winner = table.columns[write.column].policy == .firstWriterWins ? rivals.first : rivals.last
         else { return }
         for rival in rivals where rival.value != shown {
             try conflicts.record(
-                .field, table: table.id, object: object, column: column, lost: (rival.value, rival.stamp),
+                .field, of: RowToken(table: table.id, id: object), column: write.column,
+                lost: (rival.value, rival.stamp),
                 kept: (shown, winner.stamp))
         }
     }
 
     private func recordLoss(
-        _ written: WrittenValue, at stamp: Stamp, _ shown: FieldValue, _ present: (value: FieldValue, stamp: Stamp),
-        _ column: Int, _ object: ObjectID
+        of write: Write, _ present: (value: FieldValue, stamp: Stamp), shown: FieldValue, _ object: ObjectID
     ) throws {
         if shown != present.value {
             try conflicts.record(
-                .field, table: table.id, object: object, column: column, lost: (present.value, present.stamp),
-                kept: (shown, stamp))
-        } else if let value = written.ownValue, value != shown {
+                .field, of: RowToken(table: table.id, id: object), column: write.column,
+                lost: (present.value, present.stamp),
+                kept: (shown, write.stamp))
+        } else if let value = write.value.ownValue, value != shown {
             try conflicts.record(
-                .field, table: table.id, object: object, column: column, lost: (value, stamp),
+                .field, of: RowToken(table: table.id, id: object), column: write.column, lost: (value, write.stamp),
                 kept: (shown, present.stamp))
         }
     }

@@ -130,7 +130,8 @@ struct StateMerge {
                 let other = (value: Optional(former), stamp: known)
                 let this = (value: Optional(value), stamp: stamp)
                 try conflicts.record(
-                    .field, table: table.id, object: operation.object, column: column, lost: wins ? other : this,
+                    .field, of: RowToken(table: table.id, id: operation.object), column: column,
+                    lost: wins ? other : this,
                     kept: wins ? this : other)
             }
             if wins { merge.won[column] = value }
@@ -203,7 +204,7 @@ struct StateMerge {
         guard kept != value else { return }
         guard try stamp.device == part.device || !contexts.knew(inserted, of: stamp) else { return }
         try conflicts.record(
-            .field, table: table.id, object: merge.state.object, column: column, lost: (value, stamp),
+            .field, of: RowToken(table: table.id, id: merge.state.object), column: column, lost: (value, stamp),
             kept: (kept, known ?? inserted))
     }
 
@@ -215,9 +216,9 @@ struct StateMerge {
         let isMet = try known.map { try $0.device != part.device && isConcurrent(stamp, part, with: $0) } ?? false
         let present = try known == nil ? nil : self.present(column, &merge)
         let (inserted, floor) = (merge.state.registers.inserted, merge.state.registers.floor)
-        let shown = try registers.merge(
-            written, column, at: stamp, present: present, isConcurrent: isMet, &merge.state
-        ) { register in
+        let write = PolicyRegisterMerge.Write(
+            value: written, column: column, stamp: stamp, present: present, isConcurrent: isMet)
+        let shown = try registers.merge(write, into: &merge.state) { register in
             // A write after the floor may be based on values from before the floor.
             guard let floor else { return }
             try register.forget(before: floor) { try isKnown($0, to: inserted, part) }
@@ -256,11 +257,13 @@ struct StateMerge {
         if merge.state.registers.isAlive {
             if try newest < deletion || !contexts.knew(newest, of: deletion) {
                 try conflicts.record(
-                    .revived, table: table.id, object: object, column: nil, lost: (nil, deletion), kept: (nil, newest))
+                    .revived, of: RowToken(table: table.id, id: object), column: nil, lost: (nil, deletion),
+                    kept: (nil, newest))
             }
         } else if wasAlive {
             try conflicts.record(
-                .deleted, table: table.id, object: object, column: nil, lost: (nil, newest), kept: (nil, deletion))
+                .deleted, of: RowToken(table: table.id, id: object), column: nil, lost: (nil, newest),
+                kept: (nil, deletion))
         }
     }
 
@@ -271,10 +274,12 @@ struct StateMerge {
         if write < deletion || merge.state.registers.deletionWins && !merge.state.registers.isAlive {
             if try contexts.knew(deletion, of: write) { return }
             try conflicts.record(
-                .deleted, table: table.id, object: object, column: nil, lost: (nil, write), kept: (nil, deletion))
+                .deleted, of: RowToken(table: table.id, id: object), column: nil, lost: (nil, write),
+                kept: (nil, deletion))
         } else {
             try conflicts.record(
-                .revived, table: table.id, object: object, column: nil, lost: (nil, deletion), kept: (nil, write))
+                .revived, of: RowToken(table: table.id, id: object), column: nil, lost: (nil, deletion),
+                kept: (nil, write))
         }
     }
 }

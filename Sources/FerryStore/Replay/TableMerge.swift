@@ -47,11 +47,10 @@ final class TableMerge {
     }
 
     init(
-        _ access: StoreAccess, _ table: TrackedTable, _ parts: [ChangesetPart], arriving: [Int: Set<ObjectID>],
-        _ newKeys: BatchKeyCache, from snapshot: SnapshotCoverage? = nil
+        _ access: StoreAccess, _ table: TrackedTable, _ parts: [ChangesetPart], of batch: ReplayBatch
     ) throws {
         self.parts = parts
-        self.snapshot = snapshot
+        snapshot = batch.snapshot
         objects = access.objects(of: table.id)
         merging = StateMerge(access, table)
         isNew = try !table.hasUncheckedReferences && objects.isEmpty()
@@ -59,11 +58,12 @@ final class TableMerge {
         for part in parts where table.isMapped {
             for operation in part.operations where operation.kind == .delete { dying.insert(operation.object) }
         }
-        references = ReferenceCache(access, table, newKeys)
+        references = ReferenceCache(access, table, batch.newKeys)
         // Unchecked references may reserve keys for further objects.
         let isIndependent = !table.hasUncheckedReferences
         rows = try MergedRows(
-            access, table, dying: dying, arriving: arriving, references, isIndependent: isIndependent)
+            access, table, among: .init(dying: dying, arriving: batch.arriving), references,
+            isIndependent: isIndependent)
         // No row is written if all of them wait for a different process.
         let isWaiting = access.waiting.contains(table.id)
         let isWorthwhile = !isWaiting && parts.reduce(0) { $0 + $1.operations.count } >= access.newRowsAtOnce
@@ -72,7 +72,7 @@ final class TableMerge {
         fastColumns = FastUpdateColumns(access, table, rows.sensitive)
         fastUpdates =
             snapshot == nil && !isWaiting
-            ? FastUpdates(access, table, fastColumns, rows, references, merging.conflicts) : nil
+            ? FastUpdates(access, table, fastColumns, rows, merging.conflicts) : nil
         let readsAhead = !isNew && isIndependent && access.fastPaths.contains(.statePrefetch)
         ahead = readsAhead ? StatePrefetcher(objects, atOnce: access.prefetchedStates) : nil
         access.fastPathLog.record(

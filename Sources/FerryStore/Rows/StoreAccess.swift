@@ -54,16 +54,22 @@ final class StoreAccess {
     @exclusivity(unchecked) private var writers: [Int: RowWriter] = [:]
     @exclusivity(unchecked) private var allocators: [Int: KeyAllocator] = [:]
 
+    /// What an access gets from the app's process.
+    struct Surroundings {
+        let clock: any WallClock
+        let random: any RandomSource
+        let hooks: MergeHooks
+    }
+
     /// - Parameter former: works on another registry in the same transaction; what belongs to the transaction is shared.
     init(
-        _ connection: SQLConnection, registry: Registry, clock: any WallClock, random: any RandomSource,
-        hooks: MergeHooks, after former: StoreAccess? = nil
+        _ connection: SQLConnection, registry: Registry, _ surroundings: Surroundings, after former: StoreAccess? = nil
     ) throws {
         self.connection = connection
         self.registry = registry
-        self.clock = clock
-        self.random = random
-        self.hooks = hooks
+        clock = surroundings.clock
+        random = surroundings.random
+        hooks = surroundings.hooks
         obligations = former?.obligations ?? Obligations()
         fastPathLog = former?.fastPathLog ?? FastPathLog()
         digests = obligations.digests
@@ -89,7 +95,7 @@ final class StoreAccess {
     func renewed(on registry: Registry? = nil) throws -> StoreAccess {
         try StoreAccess(
             connection, registry: registry ?? Registry(connection, SchemaReader(connection: connection).read()),
-            clock: clock, random: random, hooks: hooks, after: self)
+            Surroundings(clock: clock, random: random, hooks: hooks), after: self)
     }
 
     /// Records the tables this process cannot write to, among tables met by a pass.

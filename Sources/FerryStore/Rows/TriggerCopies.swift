@@ -43,8 +43,10 @@ final class TriggerCopies {
             let number = names.count + 1
             let name = "ferry_copy_\(number)"
             let statement = text.copy(
-                named: name, on: table, guarding: "(SELECT runs FROM \(Self.list) WHERE number = \(number))", refusals,
-                omits: { registry.table(named: $0)?.isLocal ?? false }, aborting: { ending.contains(foldedName($0)) })
+                named: name, on: table, guarding: "(SELECT runs FROM \(Self.list) WHERE number = \(number))",
+                .init(
+                    refusals: refusals, omits: { registry.table(named: $0)?.isLocal ?? false },
+                    aborting: { ending.contains(foldedName($0)) }))
             guard let statement, let probe = try probe(of: text, on: table) else { continue }
             if let reason = try make(statement, named: name, probe) {
                 leftOut.append(LeftOutTrigger(name: original, table: table, reason: reason))

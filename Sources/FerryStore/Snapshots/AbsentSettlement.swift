@@ -142,7 +142,7 @@ private struct AbsentSettlement {
         guard registers.isAlive, unknown.allSatisfy({ $0.device == access.device }) else { return .stays }
         if table.deletionWins, let newest = registers.newestWrite {
             try ConflictLog(access.conflicts).record(
-                .deleted, table: table.id, object: object, column: nil, lost: (nil, newest),
+                .deleted, of: RowToken(table: table.id, id: object), column: nil, lost: (nil, newest),
                 kept: (nil, Self.deletion(after: newest)))
             return .goesWithConflict
         }

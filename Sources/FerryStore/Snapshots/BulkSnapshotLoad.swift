@@ -22,7 +22,7 @@ struct BulkSnapshotLoad {
         for table in access.registry.parentsFirst {
             guard let chunks = byTable[table.id] else { continue }
             let references = ReferenceCache(access, table, newKeys)
-            let rows = try MergedRows(access, table, dying: [], arriving: arriving, references)
+            let rows = try MergedRows(access, table, among: .init(arriving: arriving), references)
             let waiting = try BulkRowInserter(access, table, references).map { BulkRowBuffer<SnapshotChunk.Object>($0) }
             for chunk in chunks {
                 try write(chunk, table, rows, waiting)

@@ -43,11 +43,9 @@ struct SnapshotChunkBuilder {
     var isComplete: Bool { bytes >= Self.maximumBytes || bytes >= Self.minimumBytes && isAtEnd }
     var isEmpty: Bool { objects.isEmpty }
 
-    /// Adds an object, with fields in the order of their positions.
-    mutating func append(
-        _ id: ObjectID, inserted: Stamp?, deleted: Stamp?, earlierDeletions: [Stamp] = [], key: FieldValue?,
-        fields: [Field]
-    ) {
+    /// Adds a stored object, with fields in the order of their positions.
+    mutating func append(_ state: ObjectState, fields: [Field]) {
+        let (id, inserted) = (state.object, state.registers.inserted)
         let shape = fields.map(\.place)
         let number: Int
         if let last = objects.last, shapes[last.shape] == shape {
@@ -61,7 +59,8 @@ struct SnapshotChunkBuilder {
         }
         objects.append(
             .init(
-                id: id, inserted: inserted, deleted: deleted, earlierDeletions: earlierDeletions, key: key,
+                id: id, inserted: inserted, deleted: state.registers.deleted,
+                earlierDeletions: state.registers.earlierDeletions, key: inserted == nil ? nil : state.givenKey,
                 shape: number, firstCell: cells.count))
         var size = 32
         for field in fields {

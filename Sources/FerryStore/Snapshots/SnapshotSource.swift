@@ -113,10 +113,7 @@ private struct TableSource {
                     row[column.id] = statement.value(1 + width + Int32(place))
                 }
             }
-            builder.append(
-                id, inserted: state.registers.inserted, deleted: state.registers.deleted,
-                earlierDeletions: state.registers.earlierDeletions,
-                key: state.registers.inserted == nil ? nil : state.givenKey, fields: try fields(of: state, row))
+            builder.append(state, fields: try fields(of: state, row))
             if builder.isComplete { try body(builder.take()) }
         }
         if !builder.isEmpty { try body(builder.take()) }

@@ -21,8 +21,7 @@ struct ConflictLog {
 
     fileprivate struct Entry {
         var kind: ConflictKind
-        var table: Int
-        var object: ObjectID
+        var object: RowToken
         var column: Int?
         var lost: (value: FieldValue?, stamp: Stamp)
         var kept: (value: FieldValue?, stamp: Stamp)
@@ -47,10 +46,10 @@ struct ConflictLog {
     ///   - lost: the lost value with its stamp.
     ///   - kept: the winning value with its stamp.
     func record(
-        _ kind: ConflictKind, table: Int, object: ObjectID, column: Int?, lost: (value: FieldValue?, stamp: Stamp),
+        _ kind: ConflictKind, of object: RowToken, column: Int?, lost: (value: FieldValue?, stamp: Stamp),
         kept: (value: FieldValue?, stamp: Stamp)
     ) throws {
-        let entry = Entry(kind: kind, table: table, object: object, column: column, lost: lost, kept: kept)
+        let entry = Entry(kind: kind, object: object, column: column, lost: lost, kept: kept)
         guard let gathered else { return try log.write(entry) }
         gathered.entries.append(entry)
         if gathered.entries.count < gathered.number { return }
@@ -96,8 +95,8 @@ final class ConflictTable {
         let noticed = clock.milliseconds()
         var place: Int32 = 1
         for entry in entries {
-            statement.bind(entry.table, place)
-            statement.bind(entry.object, place + 1)
+            statement.bind(entry.object.table, place)
+            statement.bind(entry.object.id, place + 1)
             statement.bind(entry.column ?? -1, place + 2)
             statement.bind(entry.kind.rawValue, place + 3)
             try bind(entry.lost, statement, place + 4)

@@ -2,6 +2,11 @@ import FerryCore
 import FerryMerge
 
 /// The stored state of an object.
+///
+/// Invariants, of a saved state:
+/// - `key` is empty unless a row shows the object, or rows go on referring to the key.
+/// - `kept` has every value of an object without an own row. Beside a row, `kept` has the values that the row does not show.
+/// - `check` is 0 unless the object is alive.
 struct ObjectState {
     var object: ObjectID
     /// The local row's key; empty without a row.

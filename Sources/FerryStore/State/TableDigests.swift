@@ -13,6 +13,7 @@ package struct TableDigests: Hashable, Sendable {
     package var rows: UInt64?
     /// The number of rows waiting for an equipped process, with its token.
     package var waitingToken: UInt32
+    /// Number of rows waiting for an equipped process.
     package var waiting = 0
     /// The shape of the table's schema, with its token; `nil` if not computed yet.
     package var shapeToken: UInt32
@@ -33,17 +34,15 @@ package struct TableDigests: Hashable, Sendable {
     /// Describes a table.
     /// - Parameters:
     ///   - state: token and digest of the state.
-    ///   - waiting: the number of rows waiting for an equipped process.
     ///   - identity: the identity, if several generations of the table are known. Only equal identities are compared.
     package init(
         name: String, state: (token: UInt32, digest: UInt64), rows: UInt64? = nil, shape: UInt64? = nil,
-        waiting: Int = 0, identity: TableIdentity? = nil
+        identity: TableIdentity? = nil
     ) {
         self.name = name
         (stateToken, self.state) = state
         self.rows = rows
         self.shape = shape
-        self.waiting = waiting
         var hash = WordHash()
         hash.absorb(foldedName(name))
         if let identity {
@@ -88,14 +87,13 @@ package struct TableDigests: Hashable, Sendable {
         ) { row in
             let identity = row.int(8) == 0 ? nil : try IdentityText.parse(row.string(7))
             let count = row.integer(5)
-            tables.append(
-                TableDigests(
-                    name: row.string(0),
-                    state: (
-                        UInt32(truncatingIfNeeded: row.integer(1)), Self.digest(row.integer(2), row.integer(3))
-                    ), rows: count == 0 ? nil : Self.digest(row.integer(4), count),
-                    shape: row.isNull(6) ? nil : UInt64(bitPattern: row.integer(6)),
-                    waiting: row.int(9), identity: identity))
+            var table = TableDigests(
+                name: row.string(0),
+                state: (UInt32(truncatingIfNeeded: row.integer(1)), Self.digest(row.integer(2), row.integer(3))),
+                rows: count == 0 ? nil : Self.digest(row.integer(4), count),
+                shape: row.isNull(6) ? nil : UInt64(bitPattern: row.integer(6)), identity: identity)
+            table.waiting = row.int(9)
+            tables.append(table)
         }
         return tables
     }

@@ -53,17 +53,16 @@ extension Store {
 
     /// Gives an object's row the wanted content, as an ordinary change that travels.
     /// - Parameters:
-    ///   - wish: the key for a new row if none is known here.
     ///   - isDryRun: true to try and change nothing.
     ///   - encode: encodes pending changes as segments; they are packed first.
     /// - Throws: `invalidArgument` for a table that does not travel; `restoreRefused` as `restoreConflict`.
     package func restoreRow(
-        _ object: ObjectID, table: String, to target: RowTarget, wish: FieldValue? = nil, isDryRun: Bool = false,
+        _ object: ObjectID, table: String, to target: RowTarget, isDryRun: Bool = false,
         encode: SegmentEncoding
     ) throws -> RestoredRow {
         do {
             return try transaction(encoding: encode) { session in
-                let row = try session.restoreRow(object, table: table, to: target, wish: wish)
+                let row = try session.restoreRow(object, table: table, to: target)
                 if isDryRun { throw DryRun(row: row) }
                 return row
             }

@@ -50,23 +50,35 @@ extension Store {
     /// ID. Device numbers in the state stay unchanged.
     /// - Parameters:
     ///   - device: the new, unused ID.
-    ///   - branches: if several copies published under the ID, all their changesets after the fork. They are merged first and then
-    ///     written again like the rest, because their authors may be gone.
+    ///   - published: its branches are merged first and then written again like the rest, because their authors may be gone.
     ///   - fingerprint: the database's present place.
-    ///   - record: the record that lets the new device in, which waits to be published then; `nil` for an open container.
-    ///   - sealed: the membership that the database belongs to from now on; `nil`: the same as before.
+    ///   - news: what changes of the membership; `nil` for an open container.
     ///   - encode: encodes the repeated changes as segments; these wait in the outbox.
     /// - Returns: the number of repeated changes.
     package func becomeNewDevice(
-        _ device: DeviceID, published: PublishedLog, branches: [Changeset] = [], fingerprint: StoreFingerprint,
-        record: StoredRecord? = nil, sealed: SealedBeginning? = nil, encode: SegmentEncoding
+        _ device: DeviceID, published: PublishedLog, fingerprint: StoreFingerprint,
+        membership news: MembershipNews? = nil,
+        encode: SegmentEncoding
     ) throws -> Int {
-        try enter(tablesOf: branches)
+        try enter(tablesOf: published.branches)
         return try transaction(encoding: encode) { session in
-            if let sealed { try RecordTable(session.connection).begin(sealed) }
-            if let record { try RecordTable(session.connection).add([record]) }
-            return try session.becomeNewDevice(
-                device, published: published, branches: branches, fingerprint: fingerprint)
+            let records = RecordTable(session.connection)
+            if let sealed = news?.sealed { try records.begin(sealed) }
+            if let record = news?.record { try records.add([record]) }
+            return try session.becomeNewDevice(device, published: published, fingerprint: fingerprint)
+        }
+    }
+
+    /// What a new device ID changes of the membership.
+    package struct MembershipNews {
+        /// The record that lets the new device in, which waits to be published then.
+        package var record: StoredRecord?
+        /// The membership that the database belongs to from now on; `nil`: the same as before.
+        package var sealed: SealedBeginning?
+
+        package init(record: StoredRecord? = nil, sealed: SealedBeginning? = nil) {
+            self.record = record
+            self.sealed = sealed
         }
     }
 

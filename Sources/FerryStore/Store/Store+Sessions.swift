@@ -60,15 +60,17 @@ extension Store {
         return (access, news)
     }
 
+    var surroundings: StoreAccess.Surroundings { .init(clock: clock, random: random, hooks: hooks) }
+
     /// The session for a registry. Reuses the last session if statements are cached and nothing has changed.
     private func makeAccess(
         _ connection: SQLConnection, _ registry: Registry, _ version: RegistryVersion
     ) throws -> StoreAccess {
         guard let kept else {
-            return try StoreAccess(connection, registry: registry, clock: clock, random: random, hooks: hooks)
+            return try StoreAccess(connection, registry: registry, surroundings)
         }
         if let known = kept.access, known.connection === connection, kept.version == version { return known }
-        let access = try StoreAccess(connection, registry: registry, clock: clock, random: random, hooks: hooks)
+        let access = try StoreAccess(connection, registry: registry, surroundings)
         kept.access = access
         kept.version = version
         return access

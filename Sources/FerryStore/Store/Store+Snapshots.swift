@@ -22,8 +22,7 @@ extension Store {
         return try readAside(after: check) { connection in
             let identity = try StoreIdentity.required(connection)
             let registry = try Registry(connection, SchemaReader(connection: connection).read())
-            let access = try StoreAccess(
-                connection, registry: registry, clock: clock, random: random, hooks: hooks)
+            let access = try StoreAccess(connection, registry: registry, surroundings)
             return try SnapshotSource(access).read(container: identity.container, body)
         }
     }

@@ -1,4 +1,9 @@
 /// The findings of `Store.verify`. The JSON keys are fixed: scripts rely on them.
+///
+/// Invariants:
+/// - `differences` has at most `maximumListed` entries; further differences are only counted.
+/// - `unchecked` has a table at most once.
+/// - `remedies` are those of the findings at the last call of `computeRemedies`, in the order of the cases.
 public struct VerificationReport: Codable, Equatable, Sendable {
     /// Maximum number of listed differences; further differences are only counted.
     package static let maximumListed = 1000

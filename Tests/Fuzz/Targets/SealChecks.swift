@@ -57,8 +57,9 @@ func checkRecord(_ input: [UInt8]) throws {
     let record = try MemberRecord(decoding: input, container: container)
     let again = try mustSucceed("writing what was read") {
         try MemberRecordCodec.encode(
-            container: record.container, author: record.author, milliseconds: record.milliseconds,
-            genesis: record.genesis, follows: record.follows, acts: record.acts, recovery: nil)
+            .init(
+                container: record.container, author: record.author, milliseconds: record.milliseconds,
+                genesis: record.genesis, follows: record.follows, acts: record.acts), recovery: nil)
     }
     let second = try mustSucceed("reading what was written") {
         try MemberRecord(decoding: again + input.suffix(64), container: container)

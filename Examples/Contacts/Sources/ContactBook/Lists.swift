@@ -23,7 +23,7 @@ func lines(_ database: Database) throws -> [ContactLine] {
 
 // snippet list
 func contactList(_ pool: DatabasePool, cache: URL? = nil) throws -> LiveResults<ContactLine> {
-    try LiveResults(in: pool, sections: .column("initial"), pageSize: 50, cache: cache) { _ in
+    try LiveResults(in: pool, sections: .column("initial"), options: LiveOptions(cache: cache)) { _ in
         ContactLine.order(Column("sortName"), Column("id"))
     }
 }

@@ -27,6 +27,7 @@ struct BulkInsertCapture {
 
     private let access: StoreAccess
     private let mintedPrefix: (high: UInt64, low: UInt64)
+    private let maximumBytes: Int
     private let anomalousTables: Set<Int>
     private let mayReferToRetainedLinks: (TrackedTable) throws -> Bool
     private var insertions: [Int: Insertions] = [:]
@@ -37,11 +38,17 @@ struct BulkInsertCapture {
     /// The portable key of the row being read.
     private var scratch: [FieldValue] = []
 
-    private init(
-        _ access: StoreAccess, _ mintedPrefix: (high: UInt64, low: UInt64),
+    /// - Parameters:
+    ///   - mintedPrefix: the first bytes of this flush's IDs; the first ID gets the number 1.
+    ///   - maximumBytes: maximum bytes of values; `take` throws `limitExceeded` for more.
+    ///   - mayReferToRetainedLinks: true if rows of a table may refer to links that the flush must insert
+    ///     (`RetainedLinks`).
+    init(
+        _ access: StoreAccess, _ mintedPrefix: (high: UInt64, low: UInt64), maximumBytes: Int,
         mayReferToRetainedLinks: @escaping (TrackedTable) throws -> Bool
     ) throws {
         self.access = access
+        self.maximumBytes = maximumBytes
         self.mintedPrefix = mintedPrefix
         self.mayReferToRetainedLinks = mayReferToRetainedLinks
         anomalousTables = try ProjectionSeeds(access).anomalousTables()
@@ -55,23 +62,14 @@ struct BulkInsertCapture {
         var keylessTables: Set<Int>
     }
 
-    /// Packs the pending changes up to `end`. Call only without retained rows: such rows are published again.
-    /// - Parameters:
-    ///   - mintedPrefix: the first bytes of this flush's IDs; the first ID gets the number 1.
-    ///   - maximumBytes: maximum bytes of values; throws `limitExceeded` for more.
-    ///   - mayReferToRetainedLinks: true if rows of a table may refer to links that the flush must insert
-    ///     (`RetainedLinks`).
+    /// Packs the pending changes up to `end`. Call once, and only without retained rows: such rows are published again.
     /// - Returns: `nil` for changes unfit for the fast path; nothing is written then, and the clock is unchanged.
-    static func take(
-        _ access: StoreAccess, _ mintedPrefix: (high: UInt64, low: UInt64), through end: Int64,
-        _ clock: inout HybridClock, maximumBytes: Int, mayReferToRetainedLinks: @escaping (TrackedTable) throws -> Bool
-    ) throws -> Outcome? {
+    mutating func take(through end: Int64, _ clock: inout HybridClock) throws -> Outcome? {
         let before = clock
         do {
-            var capture = try BulkInsertCapture(access, mintedPrefix, mayReferToRetainedLinks: mayReferToRetainedLinks)
-            try capture.read(through: end, &clock)
-            let outcome = try access.savepoint { try capture.write(maximumBytes: maximumBytes) }
-            let rows = capture.insertions.values.reduce(0) { $0 + $1.objects.count }
+            try read(through: end, &clock)
+            let outcome = try access.savepoint { try write(maximumBytes: maximumBytes) }
+            let rows = insertions.values.reduce(0) { $0 + $1.objects.count }
             access.fastPathLog.count(.bulkInsertCapture, rows)
             return outcome
         } catch let reason as FastPathDecline {

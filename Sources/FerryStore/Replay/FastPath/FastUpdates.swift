@@ -29,7 +29,7 @@ struct FastUpdates {
     /// - Returns: `nil` if merging an object may concern further objects, or columns have policies.
     init?(
         _ access: StoreAccess, _ table: TrackedTable, _ columns: FastUpdateColumns, _ rows: MergedRows,
-        _ references: ReferenceCache, _ conflicts: ConflictLog
+        _ conflicts: ConflictLog
     ) {
         guard access.fastPaths.contains(.fastUpdates), let stamps = rows.stamps, table.isLocal else {
             let isOff = !access.fastPaths.isSuperset(of: [.fastUpdates, .stampBatches])
@@ -42,7 +42,7 @@ struct FastUpdates {
         }
         log = access.fastPathLog
         self.columns = columns
-        self.references = references
+        references = rows.references
         self.stamps = stamps
         writer = access.writer(of: table.id)
         checks = access.objects(of: table.id).checks
@@ -104,7 +104,8 @@ struct FastUpdates {
         if try writer.update(key: state.key, written, of: state.object) != nil { return .refused }
         for loss in losses {
             try conflicts.record(
-                .field, table: table, object: state.object, column: loss.column, lost: (loss.lost, loss.stamp),
+                .field, of: RowToken(table: table, id: state.object), column: loss.column,
+                lost: (loss.lost, loss.stamp),
                 kept: (loss.kept, stamp))
         }
         try stamps.save(

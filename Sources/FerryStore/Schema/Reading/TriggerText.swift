@@ -126,19 +126,26 @@ struct TriggerText {
 
     // MARK: Copies
 
+    /// The changes of a trigger's steps in a copy.
+    struct Adaptation {
+        var refusals: Refusals
+        /// True for tables and views no step may write to; the steps writing to them are left out.
+        var omits: (String) -> Bool
+        /// True for tables with constraints that would end the transaction.
+        var aborting: (String) -> Bool
+    }
+
     /// Makes a temporary copy of this trigger.
     /// - Parameters:
     ///   - name: the copy's name.
     ///   - table: the trigger's table, in `main`.
     ///   - guarding: an additional condition for running the copy.
-    ///   - omits: true for tables and views no step may write to; the steps writing to them are left out.
-    ///   - aborting: true for tables with constraints that would end the transaction.
     /// - Returns: `nil` where no step remains.
     func copy(
-        named name: String, on table: String, guarding: String, _ refusals: Refusals, omits: (String) -> Bool,
-        aborting: (String) -> Bool
+        named name: String, on table: String, guarding: String, _ adaptation: Adaptation
     ) -> String? {
-        var remaining = steps.filter { step in !(step.target.map(omits) ?? false) }
+        let (refusals, aborting) = (adaptation.refusals, adaptation.aborting)
+        var remaining = steps.filter { step in !(step.target.map(adaptation.omits) ?? false) }
         if case .leftOut = refusals { remaining.removeAll { $0.target == nil && $0.refuses } }
         var texts = remaining.map { step in
             text(step.places, refusals, opening: opening(of: step, isAborting: step.target.map(aborting) ?? false))

@@ -7,6 +7,13 @@ import FerryCore
 ///
 /// A class, because every row's path hands tables around. Copying a struct would count references of all its arrays.
 /// Unchecked, because the table changes only during `Registry.init`, before any sharing.
+///
+/// Invariants:
+/// - Nothing changes after `Registry.init`.
+/// - `columns[n].id == n`. Derived properties (`keyColumnIDs`, `localColumns`, `columnGroups`, …) are those of `columns`
+///   and `foreignKeys` at the call of `finish`.
+/// - `keyColumnIDs` is empty exactly for a mapped table.
+/// - `identityCollations` and `keyCollations` have an entry for each key column, in key order.
 final class TrackedTable: @unchecked Sendable {
     /// The registered number.
     let id: Int
@@ -67,7 +74,7 @@ final class TrackedTable: @unchecked Sendable {
         self.isLocal = isLocal
         self.columns = columns
         self.keyColumns = keyColumns
-        if case .key = identity { isMapped = false } else { isMapped = true }
+        isMapped = !identity.isKey
         objectTable = "ferry_object_\(id)"
         beforeImageTable = "ferry_old_\(id)"
     }

@@ -144,7 +144,8 @@ final class ScreenLoop {
             do {
                 if query.search != nil { try library.indexForSearch() }
                 let results = try LiveResults<ArticleLine>(
-                    in: library.pool, key: ["id"], sections: .column("section"), pageSize: 100
+                    in: library.pool, key: ["id"], sections: .column("section"),
+                    options: LiveOptions(pageSize: 100)
                 ) { _ in query.request }
                 for try await delivery in results.deliveries {
                     continuation.yield(.delivery(delivery, list: number))
