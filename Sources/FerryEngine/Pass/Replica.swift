@@ -16,8 +16,9 @@ public final class Replica: Sendable {
     let retention: RetentionSettings
     private let known: Locked<Known>
     private let heads: HeadCache
-    private let quiet: UnchangedLogs
-    private let last = UnchangedScan()
+    /// Memory of earlier looks at the container, for the syncs of this process.
+    let quiet: UnchangedLogs
+    let last = UnchangedScan()
 
     private struct Known {
         var identity: StoreIdentity
@@ -128,127 +129,16 @@ public final class Replica: Sendable {
             }
             throw error
         }
-        var report = SyncReport()
-        if let renewal = try recognise(container, isThorough: isThorough) { unreported = renewal }
-        var problems: [DeviceID: FerryError] = [:]
-        var names: [DeviceID: String] = [:]
-        var look = ContainerView()
-        // Devices whose logs this sync refuses. Logs behind them in a full batch are read all the same.
-        var refused: [DeviceID: FerryError] = [:]
-        var undelivered: Undelivered?
-        let snapshots = SnapshotChooser(replica: self, container: container, progress: progress)
-        try snapshots.start(&report)
-        repeat {
-            var isDone = false
-            while !isDone {
-                isDone = try !pass(
-                    container, &report, &problems, &names, &look, &refused, isThorough: isThorough, progress)
-                if !isDone { FreedMemory.giveBack() }
-            }
-            if isThorough { undelivered = try Undelivered(self, look, problems) }
-            // If a log begins later, is damaged or does not arrive, a snapshot bridges the gap.
-        } while try bridge(look, undelivered, snapshots, &report, &problems)
-        if isThorough, look.gaps.isEmpty, try mergeBranches(container, abandoned: look.abandoned) {
-            try publisher(container).publish(&report, progress, total: nil)
-        }
-        let counting = try newlyCounting(look)
-        let successors = counting.filter { look.heads[$0].map { $0.predecessor != nil } ?? false }
-        if try store.republishRows(
-            isLast: look.gaps.isEmpty, counting: counting, successors: successors, requests: look.requests,
-            encode: segmentEncoding(for: identity))
-        {
-            try publisher(container).publish(&report, progress, total: nil)
-        }
-        if isThorough, look.gaps.isEmpty, try uniteBranches(container, look, &report) {
-            try publisher(container).publish(&report, progress, total: nil)
-        }
-        if try store.willCommitReplay != nil && store.needsPass() {
-            // Rows written by the hook are sent at once.
-            _ = try pass(container, &report, &problems, &names, &look, &refused, isThorough: isThorough, progress)
-        }
-        if isThorough, look.gaps.isEmpty { try recordContradiction(look) }
-        let (activity, reading) = try recordActivity(look)
-        try publisher(container).refreshHead(reading, others: look.heads)
-        let isSnapshotDue = try undelivered?.note(container, activity) ?? false
-        report.compaction = try compactIfDue(
-            container, activity, isThorough: isThorough, isSnapshotDue: isSnapshotDue)
-        problems.merge(clocksAhead(reading.vector)) { reason, _ in reason }
-        let since = try store.recordStalls(problems, known: reading.waiting)
-        if reading.failure != nil { try store.recordFailure(nil) }
-        report.waiting = problems.sorted { $0.key < $1.key }.map { device, problem in
-            SyncReport.Waiting(
-                device: names[device] ?? device.description, reason: problem.message, code: problem.code.rawValue,
-                sinceMilliseconds: since[device], file: problem.path)
-        }
-        let apart = tablesApart(reading)
-        report.tablesApart = apart.isEmpty ? nil : apart
-        report.waitingTables = reading.waitingTables.isEmpty ? nil : reading.waitingTables
-        report.hidden = reading.hidden
-        report.renewed = unreported
-        unreported = nil
+        var report = try SyncRun(self, container, isThorough: isThorough, progress).run()
         report.seconds = Double(environment.clock.milliseconds() - start) / 1000
         return report
-    }
-
-    /// Updates the list of objects updated and never inserted here.
-    /// All are checked if another device replayed the same changesets and has another state: this device may lack
-    /// changes that others remember.
-    private func recordContradiction(_ look: ContainerView) throws {
-        let reading = try store.reading()
-        let isContradicted = look.heads.values.contains { head in
-            // Mostly the tokens are equal, and nothing needs comparison.
-            reading.tables.contains { table in head.digests[table.stateToken].map { $0 != table.state } ?? false }
-                && !PeerStanding(reading.vector, reading.tables, hasNotes: false, head).tables.states.isEmpty
-        }
-        try store.recordUpdatedObjects(isContradicted: isContradicted, atMost: Head.maximumMissing)
-    }
-
-    /// Reads, packs, replays and publishes a batch.
-    /// - Returns: true if the logs hold more.
-    private func pass(
-        _ container: Container, _ report: inout SyncReport, _ problems: inout [DeviceID: FerryError],
-        _ names: inout [DeviceID: String], _ look: inout ContainerView, _ refused: inout [DeviceID: FerryError],
-        isThorough: Bool, _ progress: ProgressHandler?
-    ) throws -> Bool {
-        let reading = try store.reading()
-        var reader = reader(container, reading)
-        (reader.quiet, reader.last) = (quiet, last)
-        reader.setAside = Set(refused.keys)
-        var batch = try reader.read(after: reading.vector, known: reading.checksums, isThorough: isThorough)
-        try noteReplayed(&batch.changesets, reading, container)
-        problems = batch.problems
-        look = ContainerView(
-            heads: batch.heads, devices: batch.devices, gaps: batch.gaps, abandoned: batch.abandoned,
-            isQuiet: batch.isQuiet)
-        names = try recordNames(batch.heads, known: reading.names)
-        progress?(SyncProgress(phase: .replaying, completed: report.replayed.changes, total: nil))
-        let outcomes: [PassOutcome]
-        do {
-            outcomes = try LogReplay(self).replay(batch, &refused)
-        } catch let error as FerryError where error.code == .replayHookFailed {
-            // The hook's failure must not hold local changes back.
-            if try store.needsPass() { _ = try store.pass(replaying: [], encode: segmentEncoding(for: identity)) }
-            try publisher(container).publish(&report, progress, total: nil)
-            throw error
-        }
-        for outcome in outcomes {
-            report.replayed.changes += outcome.replayed
-            report.conflicts += outcome.conflicts
-        }
-        problems.merge(refused) { $1 }
-        // Segments of a refused log are no news: otherwise waiting observers would never come to rest.
-        for (device, count) in batch.segments where refused[device] == nil { report.replayed.segments += count }
-        progress?(SyncProgress(phase: .replaying, completed: report.replayed.changes, total: nil))
-        let total = try progress == nil ? nil : store.status(counting: false).outboxChanges + report.published.changes
-        try publisher(container).publish(&report, progress, total: total)
-        return batch.isFull
     }
 
     /// The devices whose heads say for the first time that they count this device before forgetting deletions: they
     /// acknowledge this log.
     /// Empty until everything that the heads mention is replayed here, so that deletions forgotten earlier are known
     /// here, too.
-    private func newlyCounting(_ look: ContainerView) throws -> Set<DeviceID> {
+    func newlyCounting(_ look: ContainerView) throws -> Set<DeviceID> {
         let (known, first) = try store.countingDevices()
         if look.heads.keys.allSatisfy({ known.contains($0) }) { return [] }
         let acknowledging = look.heads.filter { device, head in
@@ -294,7 +184,7 @@ public final class Replica: Sendable {
 
     /// Saves the names by which devices present themselves.
     /// - Returns: all known names.
-    private func recordNames(_ heads: [DeviceID: Head], known: [DeviceID: String]) throws -> [DeviceID: String] {
+    func recordNames(_ heads: [DeviceID: Head], known: [DeviceID: String]) throws -> [DeviceID: String] {
         var names = known
         for (device, head) in heads where known[device] != head.deviceName {
             try store.recordName(head.deviceName, of: device)

@@ -1,0 +1,194 @@
+import FerryContainer
+import FerryCore
+import FerryLog
+import FerryStore
+
+/// The steps of a sync, over one state. `run` has them in their order; a throw ends the sync, and the next sync begins anew.
+///
+/// Invariants:
+/// - `view`, `problems` and `names` are those of the last batch read. `problems` has every entry of `refused`.
+/// - `report.replayed`, `report.published` and `report.conflicts` count all batches of the sync.
+/// - Whatever a step packs, the step or its caller publishes.
+///
+/// Belongs to a thread, under the device's lock.
+final class SyncRun {
+    private let replica: Replica
+    private let container: Container
+    private let isThorough: Bool
+    private let progress: ProgressHandler?
+    private var report = SyncReport()
+    /// Why logs cannot be read or replayed further.
+    private var problems: [DeviceID: FerryError] = [:]
+    private var names: [DeviceID: String] = [:]
+    private var view = ContainerView()
+    /// Devices whose logs this sync refuses. Logs behind them in a full batch are read all the same.
+    private var refused: [DeviceID: FerryError] = [:]
+    /// Logs that the container cannot give; `nil` unless the sync is thorough.
+    private var undelivered: Undelivered?
+    private var store: Store { replica.store }
+    private var publisher: Publisher { replica.publisher(container) }
+    private var encoding: SegmentEncoding { replica.segmentEncoding(for: replica.identity) }
+
+    /// - Parameter isThorough: as in `Replica.sync`.
+    init(_ replica: Replica, _ container: Container, isThorough: Bool, _ progress: ProgressHandler?) {
+        self.replica = replica
+        self.container = container
+        self.isThorough = isThorough
+        self.progress = progress
+    }
+
+    /// Makes all steps, and reports them.
+    func run() throws -> SyncReport {
+        try recognizeCopy()
+        try catchUp()
+        try adoptBranches()
+        try republish()
+        try uniteBranches()
+        try packHookWrites()
+        try recordContradiction()
+        let reading = try refreshHeadAndCompact()
+        try reportStalls(reading)
+        return finish(reading)
+    }
+
+    // MARK: Steps
+
+    /// Gives the database an ID of its own, if the database proves to be a copy.
+    private func recognizeCopy() throws {
+        if let renewal = try replica.recognise(container, isThorough: isThorough) { replica.unreported = renewal }
+    }
+
+    /// Reads, packs, replays and publishes, batch by batch. If a log begins later, is damaged or does not arrive, a
+    /// snapshot bridges the gap.
+    private func catchUp() throws {
+        let snapshots = SnapshotChooser(replica: replica, container: container, progress: progress)
+        try snapshots.start(&report)
+        repeat {
+            while try replayBatch() { FreedMemory.giveBack() }
+            if isThorough { undelivered = try Undelivered(replica, view, problems) }
+        } while try replica.bridge(view, undelivered, snapshots, &report, &problems)
+    }
+
+    /// Merges branches of logs that two databases wrote under one ID.
+    private func adoptBranches() throws {
+        guard isThorough, view.gaps.isEmpty else { return }
+        if try replica.mergeBranches(container, abandoned: view.abandoned) { try publish() }
+    }
+
+    /// Sends rows again that devices ask for, or that devices may have forgotten.
+    private func republish() throws {
+        let counting = try replica.newlyCounting(view)
+        let successors = counting.filter { view.heads[$0].map { $0.predecessor != nil } ?? false }
+        let hasNews = try store.republishRows(
+            isLast: view.gaps.isEmpty, counting: counting, successors: successors, requests: view.requests,
+            encode: encoding)
+        if hasNews { try publish() }
+    }
+
+    /// Unites what branches of a forked log left different.
+    private func uniteBranches() throws {
+        guard isThorough, view.gaps.isEmpty else { return }
+        if try replica.uniteBranches(container, view, &report) { try publish() }
+    }
+
+    /// Sends rows at once that the app's hook wrote.
+    private func packHookWrites() throws {
+        if try store.willCommitReplay != nil && store.needsPass() { _ = try replayBatch() }
+    }
+
+    /// Updates the list of objects updated and never inserted here. All are checked if another device replayed the same
+    /// changesets and has another state: this device may lack changes that others remember.
+    private func recordContradiction() throws {
+        guard isThorough, view.gaps.isEmpty else { return }
+        let reading = try store.reading()
+        let isContradicted = view.heads.values.contains { head in
+            // Mostly the tokens are equal, and nothing needs comparison.
+            reading.tables.contains { table in head.digests[table.stateToken].map { $0 != table.state } ?? false }
+                && !PeerStanding(reading.vector, reading.tables, hasNotes: false, head).tables.states.isEmpty
+        }
+        try store.recordUpdatedObjects(isContradicted: isContradicted, atMost: Head.maximumMissing)
+    }
+
+    /// Publishes what this device has replayed, and compacts its files if that is due.
+    /// - Returns: the store's knowledge.
+    private func refreshHeadAndCompact() throws -> StoreSummary {
+        let (activity, reading) = try replica.recordActivity(view)
+        try publisher.refreshHead(reading, others: view.heads)
+        let isSnapshotDue = try undelivered?.note(container, activity) ?? false
+        report.compaction = try replica.compactIfDue(
+            container, activity, isThorough: isThorough, isSnapshotDue: isSnapshotDue)
+        return reading
+    }
+
+    /// Saves and reports the reasons for which logs wait, and forgets the last sync's failure.
+    private func reportStalls(_ reading: StoreSummary) throws {
+        problems.merge(replica.clocksAhead(reading.vector)) { reason, _ in reason }
+        let since = try store.recordStalls(problems, known: reading.waiting)
+        if reading.failure != nil { try store.recordFailure(nil) }
+        report.waiting = problems.sorted { $0.key < $1.key }.map { device, problem in
+            SyncReport.Waiting(
+                device: names[device] ?? device.description, reason: problem.message, code: problem.code.rawValue,
+                sinceMilliseconds: since[device], file: problem.path)
+        }
+    }
+
+    /// Completes the report.
+    private func finish(_ reading: StoreSummary) -> SyncReport {
+        let apart = replica.tablesApart(reading)
+        report.tablesApart = apart.isEmpty ? nil : apart
+        report.waitingTables = reading.waitingTables.isEmpty ? nil : reading.waitingTables
+        report.hidden = reading.hidden
+        report.renewed = replica.unreported
+        replica.unreported = nil
+        return report
+    }
+
+    // MARK: A batch
+
+    /// Reads, packs, replays and publishes a batch.
+    /// - Returns: true if the logs hold more.
+    private func replayBatch() throws -> Bool {
+        let reading = try store.reading()
+        var reader = replica.reader(container, reading)
+        (reader.quiet, reader.last) = (replica.quiet, replica.last)
+        reader.setAside = Set(refused.keys)
+        var batch = try reader.read(after: reading.vector, known: reading.checksums, isThorough: isThorough)
+        try replica.noteReplayed(&batch.changesets, reading, container)
+        problems = batch.problems
+        view = ContainerView(
+            heads: batch.heads, devices: batch.devices, gaps: batch.gaps, abandoned: batch.abandoned,
+            isQuiet: batch.isQuiet)
+        names = try replica.recordNames(batch.heads, known: reading.names)
+        reportProgress()
+        for outcome in try replay(batch) {
+            report.replayed.changes += outcome.replayed
+            report.conflicts += outcome.conflicts
+        }
+        problems.merge(refused) { $1 }
+        // Segments of a refused log are no news: otherwise waiting observers would never come to rest.
+        for (device, count) in batch.segments where refused[device] == nil { report.replayed.segments += count }
+        reportProgress()
+        let total = try progress == nil ? nil : store.status(counting: false).outboxChanges + report.published.changes
+        try publish(total: total)
+        return batch.isFull
+    }
+
+    private func replay(_ batch: LogReader.Batch) throws -> [PassOutcome] {
+        do {
+            return try LogReplay(replica).replay(batch, &refused)
+        } catch let error as FerryError where error.code == .replayHookFailed {
+            // The hook's failure must not hold local changes back.
+            if try store.needsPass() { _ = try store.pass(replaying: [], encode: encoding) }
+            try publish()
+            throw error
+        }
+    }
+
+    private func reportProgress() {
+        progress?(SyncProgress(phase: .replaying, completed: report.replayed.changes, total: nil))
+    }
+
+    /// Publishes what is packed.
+    /// - Parameter total: the number of changes to publish; `nil` if unknown.
+    private func publish(total: Int? = nil) throws { try publisher.publish(&report, progress, total: total) }
+}
