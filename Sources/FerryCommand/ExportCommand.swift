@@ -84,8 +84,8 @@ struct ImportCommand: DatabaseCommand {
                 }
                 return try presentReplica().importSnapshot(from: file, progress: progress)
             }
-            return try Replica.importDatabase(
-                at: argument.database, from: file, containerPath: container, name: name, progress: progress
+            return try ReplicaSetup(progress: progress).importDatabase(
+                at: argument.database, from: file, containerPath: container, name: name
             ).report
         }
         if console.isJSON { return try console.emit(report) }

@@ -60,9 +60,9 @@ struct JoinCommand: DatabaseCommand {
 
     func perform(_ console: Console) throws {
         let report = try ProgressBar.during(console) { progress in
-            try Replica.join(
+            try ReplicaSetup(progress: progress).join(
                 databasePath: argument.database, containerPath: folder.container, name: naming.name,
-                options: JoinOptions(rows: rows, match: match), isDryRun: dryRun, progress: progress
+                options: JoinOptions(rows: rows, match: match), isDryRun: dryRun
             ).report
         }
         if console.isJSON {

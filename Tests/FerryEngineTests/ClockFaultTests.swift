@@ -179,14 +179,14 @@ final class ClockFaultTests: XCTestCase {
             clock: MendedClock(now: Self.year9999, captured: Self.year9999), random: SystemRandom(),
             fileSystem: PosixFileSystem())
         XCTAssertThrowsError(
-            try Replica.join(
-                databasePath: fleet.databasePath(1), containerPath: fleet.containerPath, environment: environment)
+            try ReplicaSetup(environment: environment).join(
+                databasePath: fleet.databasePath(1), containerPath: fleet.containerPath)
         ) { XCTAssertEqual(($0 as? FerryError)?.code, .clockAhead) }
         XCTAssertFalse(FileManager.default.fileExists(atPath: fleet.databasePath(1)))
         try fleet.shell(2, "CREATE TABLE item(id INTEGER PRIMARY KEY)")
         XCTAssertThrowsError(
-            try Replica.create(
-                Store(path: fleet.databasePath(2)), containerPath: fleet.containerPath + "2", environment: environment)
+            try ReplicaSetup(environment: environment).create(
+                Store(path: fleet.databasePath(2)), containerPath: fleet.containerPath + "2")
         ) { XCTAssertEqual(($0 as? FerryError)?.code, .clockAhead) }
         XCTAssertFalse(FileManager.default.fileExists(atPath: fleet.containerPath + "2"))
     }

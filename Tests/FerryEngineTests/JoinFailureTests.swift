@@ -18,9 +18,9 @@ final class JoinFailureTests: XCTestCase {
         line: UInt = #line
     ) {
         XCTAssertThrowsError(
-            try Replica.join(
+            try ReplicaSetup(environment: environment).join(
                 databasePath: fleet.databasePath(index), containerPath: fleet.containerPath,
-                options: JoinOptions(rows: rows), environment: environment), line: line)
+                options: JoinOptions(rows: rows)), line: line)
     }
 
     private var fullDisk: ReplicaEnvironment {

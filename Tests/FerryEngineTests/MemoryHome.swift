@@ -53,8 +53,9 @@ final class MemoryHome {
         let store = try makeStore(index)
         let made =
             try index == 0
-            ? Replica.create(store, containerPath: "/shared/c", name: "device0", environment: environment).replica
-            : Replica.join(store, containerPath: "/shared/c", name: "device\(index)", environment: environment).replica
+            ? ReplicaSetup(environment: environment).create(store, containerPath: "/shared/c", name: "device0").replica
+            : ReplicaSetup(environment: environment).join(store, containerPath: "/shared/c", name: "device\(index)")
+                .replica
         replicas.append(try Replica(made.store, environment: environment, retention: retention))
     }
 

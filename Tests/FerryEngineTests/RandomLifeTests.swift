@@ -128,8 +128,8 @@ private final class RandomLife {
                 try connection.execute("INSERT INTO parent(name) VALUES (?)", .text("parent \(number)"))
             }
         }
-        let made = try Replica.create(
-            store, containerPath: Self.containerPath, name: "device", environment: environment(on: "host0")
+        let made = try ReplicaSetup(environment: environment(on: "host0")).create(
+            store, containerPath: Self.containerPath, name: "device"
         ).replica
         if random.below(2) == 0 {
             try made.setPolicies([PolicySetting(table: "parent", column: "amount", .counter)])
@@ -143,14 +143,13 @@ private final class RandomLife {
         let (new, host) = (path("db\(machines.count)"), "host\(machines.count)")
         if let archive = archives.last, random.below(2) == 0 {
             tell("\(machines.count) begins with an export")
-            let (made, _) = try Replica.importDatabase(
-                at: new, from: archive, containerPath: Self.containerPath, name: "device",
-                environment: environment(on: host))
+            let (made, _) = try ReplicaSetup(environment: environment(on: host)).importDatabase(
+                at: new, from: archive, containerPath: Self.containerPath, name: "device")
             try made?.store.close()
         } else {
             tell("\(machines.count) joins")
-            let (made, _) = try Replica.join(
-                databasePath: new, containerPath: Self.containerPath, name: "device", environment: environment(on: host)
+            let (made, _) = try ReplicaSetup(environment: environment(on: host)).join(
+                databasePath: new, containerPath: Self.containerPath, name: "device"
             )
             try made?.store.close()
         }

@@ -98,15 +98,15 @@ final class SimulatedLife {
                     .integer(Int64(number % 20 + 1)))
             }
         }
-        let replica = try Replica.create(
-            store, containerPath: Self.containerPath, name: name, environment: environment(on: name)
+        let replica = try ReplicaSetup(environment: environment(on: name)).create(
+            store, containerPath: Self.containerPath, name: name
         ).replica
         return SimulatedDevice(name, path(name), environment(on: name), replica)
     }
 
     func join(_ name: String) throws -> SimulatedDevice {
-        let (replica, _) = try Replica.join(
-            databasePath: path(name), containerPath: Self.containerPath, name: name, environment: environment(on: name))
+        let (replica, _) = try ReplicaSetup(environment: environment(on: name)).join(
+            databasePath: path(name), containerPath: Self.containerPath, name: name)
         return SimulatedDevice(name, path(name), environment(on: name), try XCTUnwrap(replica))
     }
 

@@ -143,8 +143,8 @@ final class WaitingTests: XCTestCase {
         try fleet.shell(0, "CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT); INSERT INTO item VALUES (1, 'one');")
         let environment = ReplicaEnvironment(clock: SystemClock(), random: SystemRandom(), fileSystem: fileSystem)
         let store = try Store(path: fleet.databasePath(0))
-        let replica = try Replica.create(
-            store, containerPath: "/shared/container", name: "a", environment: environment
+        let replica = try ReplicaSetup(environment: environment).create(
+            store, containerPath: "/shared/container", name: "a"
         ).replica
         fileSystem.setRefusesWrites(true)
         try fleet.shell(0, "UPDATE item SET name = 'written while the disk is full'")

@@ -70,8 +70,8 @@ final class Machine {
             }
         }
         let store = try Store(path: path, clock: clock, random: random)
-        let made = try Replica.create(
-            store, containerPath: DeviceFileSystem.root, name: "device \(index)", environment: environment
+        let made = try ReplicaSetup(environment: environment).create(
+            store, containerPath: DeviceFileSystem.root, name: "device \(index)"
         ).replica
         if !policies.isEmpty { try made.setPolicies(policies) }
         try store.close()
@@ -80,8 +80,8 @@ final class Machine {
 
     /// Makes a database from the container.
     func join() throws {
-        let (made, _) = try Replica.join(
-            databasePath: path, containerPath: DeviceFileSystem.root, name: "device \(index)", environment: environment)
+        let (made, _) = try ReplicaSetup(environment: environment).join(
+            databasePath: path, containerPath: DeviceFileSystem.root, name: "device \(index)")
         try made?.store.close()
         try reopen()
         try findVersion()

@@ -102,7 +102,7 @@ extension Replica {
         return try lock.withLock { try merge(archive, .merged, start, progress) }
     }
 
-    private func merge(
+    fileprivate func merge(
         _ archive: SnapshotArchive, _ outcome: ImportReport.Outcome, _ start: Int64, _ progress: ProgressHandler?
     ) throws -> ImportReport {
         let vector = try store.versionVector()
@@ -126,18 +126,26 @@ extension Replica {
             seconds: Double(environment.clock.milliseconds() - start) / 1000)
     }
 
+    /// Makes a database from a file; as `ReplicaSetup.importDatabase`.
+    package static func importDatabase(
+        at databasePath: String, from path: String, containerPath: String? = nil, name: String? = nil
+    ) throws -> (replica: Replica?, report: ImportReport) {
+        try ReplicaSetup().importDatabase(at: databasePath, from: path, containerPath: containerPath, name: name)
+    }
+}
+
+extension ReplicaSetup {
     /// Makes a database from a file written by `exportSnapshot`.
     ///
     /// - Parameter containerPath: the folder of the file's container; the new database joins as a device of its own.
     ///   `nil`: the database belongs to no container, and Ferry leaves no trace in the database.
     /// - Throws: `invalidArgument` if a file is at `databasePath`, `containerMismatch` if the folder is a different
     ///   container; otherwise as `importSnapshot`.
-    package static func importDatabase(
-        at databasePath: String, from path: String, containerPath: String? = nil, name: String? = nil,
-        environment: ReplicaEnvironment = .live, progress: ProgressHandler? = nil
+    package func importDatabase(
+        at databasePath: String, from path: String, containerPath: String? = nil, name: String? = nil
     ) throws -> (replica: Replica?, report: ImportReport) {
         let start = environment.clock.milliseconds()
-        let archive = try SnapshotArchive(path: absolutePath(path))
+        let archive = try SnapshotArchive(path: Replica.absolutePath(path))
         if FileManager.default.fileExists(atPath: databasePath) {
             throw FerryError(
                 .invalidArgument, "There is a file at \(databasePath) already. Name one that is not there.",
@@ -145,20 +153,23 @@ extension Replica {
         }
         let container = try containerPath.map {
             try Container.open(
-                at: absolutePath($0), expecting: ContainerPin(id: archive.container),
+                at: Replica.absolutePath($0), expecting: ContainerPin(id: archive.container),
                 fileSystem: environment.fileSystem,
                 random: environment.random)
         }
-        if let containerPath { try refuseDatabase(at: databasePath, inside: absolutePath(containerPath)) }
+        if let containerPath {
+            try Replica.refuseDatabase(at: databasePath, inside: Replica.absolutePath(containerPath))
+        }
         guard let schema = archive.manifest.schema?.record else {
             throw FerryError(.damagedFile, "The file says nothing of the tables that it has.", path: path)
         }
         _ = try DatabaseCreator.create(schema, at: databasePath)
         let store = try Store(path: databasePath, clock: environment.clock, random: environment.random)
         let identity = StoreIdentity(
-            device: environment.random.makeID(), deviceName: try checkedName(name), container: archive.container,
-            containerName: container?.name ?? "", containerPath: containerPath.map(absolutePath) ?? "")
-        _ = try store.beginTracking(identity, selection(schema, store), rowsAreOld: true)
+            device: environment.random.makeID(), deviceName: try Replica.checkedName(name),
+            container: archive.container,
+            containerName: container?.name ?? "", containerPath: containerPath.map(Replica.absolutePath) ?? "")
+        _ = try store.beginTracking(identity, Replica.selection(schema, store), rowsAreOld: true)
         let replica = try Replica(store, environment: environment)
         var report = try replica.merge(archive, container == nil ? .plain : .joined, start, progress)
         guard container != nil else {

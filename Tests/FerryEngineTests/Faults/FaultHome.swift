@@ -95,22 +95,21 @@ final class FaultHome {
     }
 
     func create(_ index: Int, _ store: Store) throws {
-        let made = try Replica.create(
-            store, containerPath: Self.containerPath, name: "device\(index)", environment: environment(index))
+        let made = try ReplicaSetup(environment: environment(index)).create(
+            store, containerPath: Self.containerPath, name: "device\(index)")
         try keep(made.replica, index)
     }
 
     func join(_ index: Int, _ store: Store) throws {
-        let made = try Replica.join(
-            store, containerPath: Self.containerPath, name: "device\(index)", environment: environment(index))
+        let made = try ReplicaSetup(environment: environment(index)).join(
+            store, containerPath: Self.containerPath, name: "device\(index)")
         try keep(made.replica, index)
     }
 
     /// Joins with a database that is made from the container.
     func joinAnew(_ index: Int) throws {
-        let made = try Replica.join(
-            databasePath: databasePath(index), containerPath: Self.containerPath, name: "device\(index)",
-            environment: environment(index))
+        let made = try ReplicaSetup(environment: environment(index)).join(
+            databasePath: databasePath(index), containerPath: Self.containerPath, name: "device\(index)")
         try made.replica?.store.close()
     }
 

@@ -1,0 +1,128 @@
+import FerryContainer
+import FerryCore
+import FerryStore
+import Foundation
+
+/// An attempt to join a container, with everything known before the database is touched.
+struct JoinAttempt {
+    let setup: ReplicaSetup
+    let container: Container
+    /// The container's absolute path.
+    let path: String
+    /// The schema taken from the container.
+    let schema: JoinedSchema
+    let deviceName: String
+    let options: JoinOptions
+    /// False for a trial: nothing is published.
+    let isPublishing: Bool
+    /// The beginning, in milliseconds.
+    let start: Int64
+    private var environment: ReplicaEnvironment { setup.environment }
+
+    /// Makes the attempt with a database.
+    /// - Returns: the replica; `nil` for a trial.
+    func join(_ store: Store) throws -> (replica: Replica?, report: JoinReport) {
+        try Replica.refuseDatabase(at: store.path, inside: path)
+        let identity = StoreIdentity(
+            device: environment.random.makeID(), deviceName: deviceName, container: container.id,
+            containerName: container.name, containerPath: path)
+        let selection = try Replica.selection(schema.record, store)
+        // Without rows to compare, the container is replayed in parts, each in a transaction.
+        let hasRows = try store.hasRows(selection)
+        let leftOut: [LeftOutTable]
+        var rows: JoiningRows?
+        var counts: [RowComparisonCount]?
+        var sync: SyncReport
+        let replica: Replica
+        var rowsWithoutKey = 0
+        if hasRows {
+            (leftOut, replica, sync) = try store.atomically {
+                func begin() throws -> (leftOut: [LeftOutTable], joining: JoiningRows, packed: PassOutcome) {
+                    let leftOut = try store.beginTracking(identity, selection, rowsAreOld: true)
+                    try store.awaitCounting(by: container.devices())
+                    var joining = try JoiningRows(Replica(store, environment: environment), container, options)
+                    let packed = try joining.pack()
+                    return (leftOut, joining, packed)
+                }
+                let verdict =
+                    options.rows == .theirs
+                    ? try store.tentatively {
+                        let (_, joining, packed) = try begin()
+                        _ = try joining.replica.rehearse(container, packed: packed)
+                        return try joining.verdict()
+                    } : nil
+                var (leftOut, joining, packed) = try begin()
+                let replica = joining.replica
+                rowsWithoutKey = packed.rowsWithoutKey
+                if let verdict { try joining.remove(verdict) }
+                var sync = try replica.rehearse(container, packed: packed)
+                counts = try verdict?.counts ?? joining.settle()
+                let waiting = try store.outboxSizes()
+                sync.published.segments = waiting.count
+                sync.published.changes = waiting.reduce(0) { $0 + $1.changes }
+                sync.conflicts = try store.differingFieldCount()
+                rows = joining
+                if isPublishing { try container.checkRoom(waiting.reduce(0) { $0 + $1.bytes }, for: identity.device) }
+                return (leftOut, replica, sync)
+            }
+            if isPublishing { try publish(what: replica, &sync) }
+        } else {
+            do {
+                leftOut = try store.beginTracking(identity, selection, rowsAreOld: true)
+                try store.awaitCounting(by: container.devices())
+                replica = try Replica(store, environment: environment)
+                let packed = try store.pass(replaying: [], encode: replica.segmentEncoding(for: identity))
+                sync =
+                    isPublishing
+                    ? try replica.sync(progress: setup.progress) : try replica.rehearse(container, packed: packed)
+            } catch {
+                // The tables were empty and are emptied again, unless other devices may know this device. The join's
+                // error says more than an error of this check.
+                let isKnown = (try? hasPublished(identity.device)) ?? true
+                if !isKnown, try store.identity()?.device == identity.device {
+                    try store.endTracking(emptying: true)
+                }
+                throw error
+            }
+        }
+        let status = try store.status()
+        let compared =
+            counts
+            ?? status.tables.map { table in
+                var count = RowComparisonCount(table: table.name)
+                count.onlyThere = table.objects
+                return count
+            }
+        let report = JoinReport(
+            device: .init(id: identity.device.description, name: deviceName),
+            container: .init(id: container.id.description, name: container.name), path: path, dryRun: !isPublishing,
+            createdTables: schema.created.tables, replayed: sync.replayed, published: sync.published,
+            tables: status.tables.map { .init($0) },
+            leftOut: (leftOut + schema.created.leftOut).map { .init(name: $0.name, reason: $0.reason) }, rows: compared,
+            matchingKeys: rows?.matchingKeys ?? 0, removed: rows?.removed ?? 0, conflicts: sync.conflicts,
+            hidden: status.hidden, waiting: sync.waiting, plainReferences: try store.plainReferences(),
+            rowsWithoutKey: rowsWithoutKey, refusedSchemas: schema.refused,
+            seconds: Double(environment.clock.milliseconds() - start) / 1000)
+        return (replica, report)
+    }
+
+    /// True if the container has a file of a device's log.
+    private func hasPublished(_ device: DeviceID) throws -> Bool {
+        try !container.segments(of: device).isEmpty || container.readHead(of: device) != nil
+    }
+
+    /// Publishes the pre-existing rows. The database already belongs to the container: unpublished rows wait.
+    private func publish(what replica: Replica, _ sync: inout SyncReport) throws {
+        do {
+            let second = try replica.sync(progress: setup.progress)
+            sync.replayed.changes += second.replayed.changes
+            sync.replayed.segments += second.replayed.segments
+            sync.waiting = second.waiting
+        } catch var error as FerryError {
+            error.message =
+                "The database has joined, and what it brings along waits to be published: `ferry sync` does that. "
+                + error.message
+            throw error
+        }
+    }
+}

@@ -1,0 +1,176 @@
+import FerryContainer
+import FerryCore
+import FerryLog
+import FerryStore
+import Foundation
+
+/// Makes replicas: creates containers, and joins databases to them.
+package struct ReplicaSetup {
+    /// The outside world.
+    let environment: ReplicaEnvironment
+    let progress: ProgressHandler?
+
+    package init(environment: ReplicaEnvironment = .live, progress: ProgressHandler? = nil) {
+        self.environment = environment
+        self.progress = progress
+    }
+
+    /// Creates a container for a database; as `Replica.create`.
+    package func create(
+        _ store: Store, containerPath: String, name: String? = nil, selection: TableSelection = TableSelection()
+    ) throws -> (replica: Replica, report: InitReport) {
+        let start = environment.clock.milliseconds()
+        try Store.checkClock(environment.clock)
+        let path = Replica.absolutePath(containerPath)
+        try Replica.refuseIfTracked(store)
+        try Replica.refuseDatabase(at: store.path, inside: path)
+        // Errors of the selection come before anything is made.
+        let plan = try store.trackingPlan(selection)
+        guard plan.tracked.contains(where: { !isFerryName($0.name) }) else {
+            throw FerryError(
+                .unsupportedTable,
+                "No table can travel. " + plan.leftOut.map { "\($0.name): \($0.reason)." }.joined(separator: " "))
+        }
+        let deviceName = try Replica.checkedName(name)
+        let hints = try store.referenceHints(selection)
+        let coreData = try store.coreDataAdvice(selection)
+        let container = try makeContainer(at: path)
+        let identity = StoreIdentity(
+            device: environment.random.makeID(), deviceName: deviceName, container: container.id,
+            containerName: container.name, containerPath: path)
+        let leftOut = try store.beginTracking(identity, selection)
+        let replica = try Replica(store, environment: environment)
+        let (sync, withoutKey) = try replica.firstPublication(container, progress)
+        let status = try store.status()
+        let report = InitReport(
+            device: .init(id: identity.device.description, name: deviceName),
+            container: .init(id: container.id.description, name: container.name), path: path,
+            tables: status.tables.map { .init($0) },
+            leftOut: leftOut.map { .init(name: $0.name, reason: $0.reason) },
+            references: selection.references.map { reference in
+                let parent = plan.tracked.first { equalNames($0.name, reference.parent) }
+                let isTranslated = if case .key? = parent?.identity { false } else { true }
+                return .init(
+                    table: reference.table, column: reference.column, parent: reference.parent,
+                    isTranslated: isTranslated)
+            }, hints: hints, coreData: coreData, plainReferences: try store.plainReferences(),
+            published: sync.published, rowsWithoutKey: withoutKey,
+            seconds: Double(environment.clock.milliseconds() - start) / 1000)
+        return (replica, report)
+    }
+
+    /// Creates a container, or uses the container of an interrupted attempt, into which nobody has published.
+    private func makeContainer(at path: String) throws -> Container {
+        do {
+            return try Container.create(
+                at: path, name: (path as NSString).lastPathComponent, fileSystem: environment.fileSystem,
+                clock: environment.clock, random: environment.random)
+        } catch let error as FerryError where error.code == .containerExists {
+            // A folder that cannot be opened as a container is no leftover of this attempt. The first error says more.
+            let present = try? Container.open(
+                at: path, fileSystem: environment.fileSystem, random: environment.random)
+            guard let present, try present.devices().isEmpty else { throw error }
+            return present
+        }
+    }
+
+    // MARK: Joining
+
+    /// Opens a container to join.
+    /// - Returns: also the container's absolute path, and the time of the beginning in milliseconds.
+    private func open(_ containerPath: String) throws -> (path: String, container: Container, start: Int64) {
+        let start = environment.clock.milliseconds()
+        try Store.checkClock(environment.clock)
+        let path = Replica.absolutePath(containerPath)
+        let container = try Container.open(
+            at: path, expecting: nil, fileSystem: environment.fileSystem, random: environment.random)
+        return (path, container, start)
+    }
+
+    /// Joins a database to an existing container (`ferry join`).
+    ///
+    /// A missing database file and missing tables are made from the container. Rows on both sides merge as `options`
+    /// say.
+    /// - Parameter isDryRun: true: work on a copy of the database, and publish nothing.
+    package func join(
+        databasePath: String, containerPath: String, name: String? = nil, options: JoinOptions = JoinOptions(),
+        isDryRun: Bool = false
+    ) throws -> (replica: Replica?, report: JoinReport) {
+        if isDryRun { return try (nil, dryRun(databasePath, containerPath, name, options)) }
+        let (path, container, start) = try open(containerPath)
+        try Replica.refuseDatabase(at: databasePath, inside: path)
+        let exists = FileManager.default.fileExists(atPath: databasePath)
+        if exists {
+            try Replica.refuseIfTracked(Store(path: databasePath, clock: environment.clock, random: environment.random))
+        }
+        let schemas = try ContainerSchemas(of: container)
+        var isKept = exists
+        do {
+            let schema = try schemas.created(at: databasePath)
+            let store = try Store(path: databasePath, clock: environment.clock, random: environment.random)
+            do {
+                let attempt = JoinAttempt(
+                    setup: self, container: container, path: path, schema: schema,
+                    deviceName: try Replica.checkedName(name), options: options, isPublishing: true, start: start)
+                return try attempt.join(store)
+            } catch {
+                // A database that has published has joined: the next sync does the rest.
+                let hasJoined = try store.identity() != nil
+                if exists, !hasJoined { try store.dropTables(schema.created.tables) }
+                isKept = isKept || hasJoined
+                try store.close()
+                throw error
+            }
+        } catch {
+            if !isKept { Self.removeDatabase(at: databasePath) }
+            throw error
+        }
+    }
+
+    /// Removes a database that a join made and could not fill.
+    private static func removeDatabase(at path: String) {
+        for suffix in ["", "-wal", "-shm", "-journal", "-ferry-lock"] {
+            try? FileManager.default.removeItem(atPath: path + suffix)  // mostly missing; the join's error says more
+        }
+    }
+
+    /// Joins an app's own open database; as `Replica.join`.
+    package func join(
+        _ store: Store, containerPath: String, name: String? = nil, options: JoinOptions = JoinOptions()
+    ) throws -> (replica: Replica, report: JoinReport) {
+        let (path, container, start) = try open(containerPath)
+        try Replica.refuseIfTracked(store)
+        try Replica.refuseDatabase(at: store.path, inside: path)
+        let schema = try ContainerSchemas(of: container).shared(with: store)
+        let attempt = JoinAttempt(
+            setup: self, container: container, path: path, schema: schema,
+            deviceName: try Replica.checkedName(name), options: options, isPublishing: true, start: start)
+        let (replica, report) = try attempt.join(store)
+        guard let replica else { throw FerryError(.internalInconsistency, "A join made no replica.") }
+        return (replica, report)
+    }
+
+    // MARK: Dry run
+
+    private func dryRun(
+        _ databasePath: String, _ containerPath: String, _ name: String?, _ options: JoinOptions
+    ) throws -> JoinReport {
+        let (path, container, start) = try open(containerPath)
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "ferry-dry-run-\(environment.random.next())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }  // after a failure here, only a copy stays
+        let copy = folder.appendingPathComponent("copy.sqlite").path
+        if FileManager.default.fileExists(atPath: databasePath) {
+            let original = try Store(path: databasePath, clock: environment.clock, random: environment.random)
+            try Replica.refuseIfTracked(original)
+            try original.copy(to: copy)
+        }
+        let schema = try ContainerSchemas(of: container).created(at: copy)
+        let store = try Store(path: copy, clock: environment.clock, random: environment.random)
+        let attempt = JoinAttempt(
+            setup: self, container: container, path: path, schema: schema,
+            deviceName: try Replica.checkedName(name), options: options, isPublishing: false, start: start)
+        return try attempt.join(store).report
+    }
+}
