@@ -32,7 +32,7 @@ final class BulkInsertCaptureTests: XCTestCase {
                 var clock = try access.hybridClock()
                 let end = try access.connection.count("SELECT max(sequence) FROM ferry_pending")
                 let outcome = try ChangeCapture(access).consumeInsertions(
-                    CaptureHistory(access).mintedPrefix, through: Int64(end), &clock, maximumBytes: .max)
+                    CaptureHistory.mintedPrefix(access), through: Int64(end), &clock, maximumBytes: .max)
                 throw RolledBack(isTaken: outcome != nil)
             }
         } catch let error as RolledBack {

@@ -6,8 +6,8 @@ extension CaptureHistory {
     /// The object of a local key as of the pending change being read.
     mutating func object(_ table: TrackedTable, _ key: [FieldValue]) throws -> ObjectID? {
         if !table.isMapped { return try derivedObject(table, key) }
-        if let known = keys[table.id]?[key[0]] { return known.object }
-        if freedKeys[table.id]?.contains(key[0]) ?? false { return nil }
+        if let known = ledger.holder(of: key[0], in: table.id) { return known.object }
+        if ledger.isFree(key[0], in: table.id) { return nil }
         return try formerOwners.object(table.id, key[0])
     }
 
@@ -27,7 +27,9 @@ extension CaptureHistory {
     private func mayHaveChanged(_ key: [FieldValue], _ table: TrackedTable) -> Bool {
         table.hasReferencesInKey
             && zip(key, table.keyColumnIDs).contains { value, column in
-                table.columns[column].reference.map { keys[$0]?[table.columns[column].key(value)] != nil } ?? false
+                table.columns[column].reference.map {
+                    ledger.holder(of: table.columns[column].key(value), in: $0) != nil
+                } ?? false
             }
     }
 
@@ -79,9 +81,8 @@ extension CaptureHistory {
         _ written: FieldValue, _ column: TrackedColumn, in parent: TrackedTable, _ stored: ObjectID?
     ) -> [FieldValue] {
         let key = column.key(written)
-        let holders = keys[parent.id]
-        var owners = holders?[key].map { [$0.object] } ?? []
-        owners += (holders?.earlier[key] ?? []).reversed()
+        var owners = ledger.holder(of: key, in: parent.id).map { [$0.object] } ?? []
+        owners += ledger.earlierHolders(of: key, in: parent.id).reversed()
         if let stored { owners.append(stored) }
         var meanings: [FieldValue] = []
         for owner in owners where !meanings.contains(.reference(owner)) { meanings.append(.reference(owner)) }
@@ -101,8 +102,8 @@ extension CaptureHistory {
     /// before it has the key. The key may also be the key of a row made and deleted before.
     mutating func writtenObject(_ table: TrackedTable, _ key: [FieldValue]) throws -> ObjectID? {
         if !table.isMapped { return try object(table, key) }
-        if keys[table.id]?[key[0]]?.isGone ?? false, let former = upcomingKeys[table.id]?[key[0]], former != key[0],
-            let object = try object(table, [former])
+        if ledger.holder(of: key[0], in: table.id)?.isGone ?? false,
+            let former = ledger.announcement(of: key[0], in: table.id), let object = try object(table, [former])
         {
             return object
         }
@@ -112,7 +113,7 @@ extension CaptureHistory {
     /// The object a key refers to: through ON UPDATE CASCADE a row may mention a key before its object has the key.
     mutating func referredObject(_ table: TrackedTable, _ key: FieldValue) throws -> ObjectID? {
         if let object = try object(table, [key]) { return object }
-        guard let former = upcomingKeys[table.id]?[key], former != key else { return nil }
+        guard let former = ledger.announcement(of: key, in: table.id) else { return nil }
         return try object(table, [former])
     }
 
@@ -130,22 +131,19 @@ extension CaptureHistory {
         if case .null = written { return written }
         let value = column.key(written)
         let known = try referredObject(registry[parent], value)
-        if let known, !unmade.contains(known) { return .reference(known) }
+        if let known, !ledger.isUnmade(known) { return .reference(known) }
         if !isReservable(value, in: registry[parent], by: column) { return written }
         // A reference without a parent row (foreign keys may be off). The next object with the key is the target.
         let states = access.objects(of: parent)
-        if let known = try states.object(forKey: value), tracks[parent]?[known] == nil, !unmade.contains(known),
+        if let known = try states.object(forKey: value), tracks[parent]?[known] == nil, !ledger.isUnmade(known),
             try !states.load(known).shown.hasRow
         {
-            keys[parent, default: [:]][value] = (known, false)
+            ledger.hold(value, in: parent, by: known)
             return .reference(known)
         }
         // An unmade object may already be part of the row's identity.
         let reserved: ObjectID = known ?? access.random.makeID()
-        unmade.remove(reserved)
-        keys[parent, default: [:]][value] = (reserved, false)
-        reservations.append((parent, reserved, value))
-        reserving.insert(reserved)
+        ledger.reserve(value, in: parent, for: reserved)
         return .reference(reserved)
     }
 
@@ -153,7 +151,7 @@ extension CaptureHistory {
     /// plain value into a key (foreign keys may be off). Unchecked columns would find the key, too.
     func isReservable(_ value: FieldValue, in parent: TrackedTable, by column: TrackedColumn? = nil) -> Bool {
         // A placeholder key means something else on every device, and must not travel as a value.
-        if leftStandIns[parent.id]?.contains(value) ?? false { return true }
+        if ledger.isLeftPlaceholder(value, in: parent.id) { return true }
         let isPlain = column?.isUnchecked ?? false || parent.hasUncheckedReferences
         return !isPlain || KeyReservations.isReservable(value, in: parent)
     }
@@ -173,7 +171,7 @@ extension CaptureHistory {
             let states = access.objects(of: table.id)
             var state = try states.load(track.object)
             let isReserved =
-                state.isStored || reservations.contains { $0.table == table.id && $0.object == track.object }
+                state.isStored || ledger.reservations.contains { $0.table == table.id && $0.object == track.object }
             guard isReserved, state.registers.newest == nil, state.key.isEmpty,
                 try states.object(forKey: track.key[0]) == nil
             else { continue }
@@ -184,36 +182,40 @@ extension CaptureHistory {
 
     /// Saves objects only referred to so far under their keys, after all keys are released.
     mutating func saveReservations() throws {
-        for (table, object, key) in reservations where tracks[table]?[object]?.keepsKey ?? true {
+        for reservation in ledger.reservations {
+            let (table, object, key) = (reservation.table, reservation.object, reservation.key)
+            guard tracks[table]?[object]?.keepsKey ?? true else { continue }
             // The key may have a new owner since.
-            if keys[table]?[key]?.object != object { continue }
+            if ledger.holder(of: key, in: table)?.object != object { continue }
             var state = try access.objects(of: table).load(object)
             state.key = [key]
             try access.objects(of: table).save(state)
         }
-        reservations.removeAll { tracks[$0.table]?[$0.object] == nil }
+        ledger.removeReservations { tracks[$0.table]?[$0.object] == nil }
     }
 
     mutating func insertedObject(
-        _ note: Note, _ clock: inout HybridClock
+        _ note: Note
     ) throws -> (id: ObjectID, isFresh: Bool) {
         let table = note.table
         if !table.isMapped {
             let present = try presentObject(table, note.key)
             // OR REPLACE on the key itself records no deletion, even if the replaced row belongs to a different object.
             let object = try objectShowing(present, table) ?? present
-            if object == present { try leaveRow(of: object, to: note, &clock) }
+            if object == present { try leaveRow(of: object, to: note) }
             guard let examination = examined[table.id]?[object], examination.yieldsToInsertion else {
                 return (object, false)
             }
-            try displace(object, examination, table, note.key, &clock)
+            try displace(object, examination, table, note.key)
             return (present, false)
         }
-        try displaceHolder(of: note.key, table, unlessIts: nil, &clock)
-        if let known = try self.object(table, note.key), !(keys[table.id]?[note.key[0]]?.isGone ?? false) {
+        try displaceHolder(of: note.key, table, unlessIts: nil)
+        if let known = try self.object(table, note.key),
+            !(ledger.holder(of: note.key[0], in: table.id)?.isGone ?? false)
+        {
             // OR REPLACE on the key itself, or a key referred to before.
             if try !yields(known, table, to: note) {
-                return (known, tracks[table.id]?[known]?.isFresh ?? reserving.contains(known))
+                return (known, tracks[table.id]?[known]?.isFresh ?? ledger.hasReserved(known))
             }
             recordTakenKey(note, from: known)
         } else {
@@ -221,8 +223,7 @@ extension CaptureHistory {
         }
         let object = try newObject(table, note.key)
         if !object.isFresh { try leaveFormerKeys(of: object.id, table, for: note.key[0]) }
-        keys[table.id, default: [:]][note.key[0]] = (object.id, false)
-        freedKeys[table.id]?.remove(note.key[0])
+        ledger.hold(note.key[0], in: table.id, by: object.id)
         return object
     }
 
@@ -246,10 +247,9 @@ extension CaptureHistory {
         let track = tracks[table.id]?[object]
         let stored = try access.objects(of: table.id).load(object).key.first
         for former in [track?.key.first, stored].compactMap({ $0 }) where former != key {
-            if let holder = keys[table.id]?[former], holder.object != object { continue }
-            if KeyReservations.isStandIn(former, for: object) { leftStandIns[table.id, default: []].insert(former) }
-            keys[table.id]?[former] = nil
-            freedKeys[table.id, default: []].insert(former)
+            if let holder = ledger.holder(of: former, in: table.id), holder.object != object { continue }
+            if KeyReservations.isStandIn(former, for: object) { ledger.leavePlaceholder(former, in: table.id) }
+            ledger.free(former, in: table.id)
             track?.formerKeys.append(former)
         }
     }
@@ -270,25 +270,25 @@ extension CaptureHistory {
     /// - Parameter known: the object with only a reservation of the key.
     mutating func recordTakenKey(_ note: Note, from known: ObjectID?) {
         let (table, key) = (note.table, note.key[0])
-        guard table.hasUncheckedReferences || known != nil, takenKeys[table.id]?[key] == nil else { return }
+        guard table.hasUncheckedReferences || known != nil, !ledger.isTaken(key, in: table.id) else { return }
         if let known {
             if tracks[table.id]?[known] != nil { return }
-            takenKeys[table.id, default: [:]][key] = TakenKey(meaning: .reference(known), time: note.time)
+            ledger.take(key, in: table.id, from: .init(meaning: .reference(known), time: note.time))
         } else if !KeyReservations.isReservable(key, in: table) {
-            takenKeys[table.id, default: [:]][key] = TakenKey(meaning: key, time: note.time)
+            ledger.take(key, in: table.id, from: .init(meaning: key, time: note.time))
         }
     }
 
     /// Displaces the holder of a key that changes owners: a row gets no key a present row still has.
     /// - Parameter object: the object getting the key; `nil` for an insertion.
     mutating func displaceHolder(
-        of key: [FieldValue], _ table: TrackedTable, unlessIts object: ObjectID?, _ clock: inout HybridClock
+        of key: [FieldValue], _ table: TrackedTable, unlessIts object: ObjectID?
     ) throws {
         guard let suspects = examined[table.id], !suspects.isEmpty, let holder = try self.object(table, key),
             holder != object, let examination = suspects[holder],
             examination.yieldsToInsertion || object != nil && examination.isOfAnyStatement
         else { return }
-        try displace(holder, examination, table, key, &clock)
+        try displace(holder, examination, table, key)
     }
 
     mutating func newObject(

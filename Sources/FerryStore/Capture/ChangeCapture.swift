@@ -49,24 +49,27 @@ struct ChangeCapture {
         try ClockCheck.check(access.clock)
         // Later than everything packed before, even within a millisecond.
         _ = clock.tick()
-        var history = CaptureHistory(access)
+        let mintedPrefix = CaptureHistory.mintedPrefix(access)
         if let insertions = try consumeInsertions(
-            history.mintedPrefix, through: end, &clock, maximumBytes: maximumBytes)
+            mintedPrefix, through: end, &clock, maximumBytes: maximumBytes)
         {
             try empty("ferry_pending", through: end, isLast: isLast)
             return Result(
                 tables: insertions.tables, touched: insertions.touched, rowsWithoutKey: insertions.rowsWithoutKey,
                 keylessTables: insertions.keylessTables, isLast: isLast)
         }
-        try history.read(through: end, &clock)
-        let result = try history.finish(&clock, maximumBytes: maximumBytes)
-        let emptied = history.tablesWithBeforeImages.sorted().map { access.registry[$0].beforeImageTable }
+        let log = try PendingLog(access, through: end, &clock)
+        var history = CaptureHistory(access, clock, minting: mintedPrefix)
+        try history.read(log)
+        let result = try history.finish(maximumBytes: maximumBytes)
+        clock = history.clock
+        let emptied = log.tablesWithBeforeImages.sorted().map { access.registry[$0].beforeImageTable }
         for table in emptied + ["ferry_pending"] {
             try empty(table, through: end, isLast: isLast)
         }
         return Result(
-            tables: result.tables, touched: result.touched, tablesWithLostKeys: Set(history.lostKeys.keys),
-            rowsWithoutKey: history.rowsWithoutKey, keylessTables: history.keylessTables, isLast: isLast)
+            tables: result.tables, touched: result.touched, tablesWithLostKeys: history.ledger.tablesWithLostKeys,
+            rowsWithoutKey: log.rowsWithoutKey, keylessTables: log.keylessTables, isLast: isLast)
     }
 
     /// Takes the notes by `BulkInsertCapture`; `nil` where they are more than insertions of new rows.

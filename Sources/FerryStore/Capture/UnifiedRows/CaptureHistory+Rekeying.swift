@@ -19,7 +19,7 @@ extension CaptureHistory {
 
     /// Leaves an object's row under a different key to the object of that key.
     /// - Parameter note: the pending insertion under the object's own key.
-    mutating func leaveRow(of object: ObjectID, to note: Note, _ clock: inout HybridClock) throws {
+    mutating func leaveRow(of object: ObjectID, to note: Note) throws {
         let table = note.table
         guard table.hasReferencesInKey, try access.unified.areAny(in: table.id) else { return }
         if tracks[table.id]?[object]?.isDeleted ?? false { return }
@@ -35,12 +35,12 @@ extension CaptureHistory {
         let former = row.overlaid(with: state.kept.fields)
         leftRows.append(LeftRow(table: table.id, object: object, former: former, successor: heir))
         let track = try self.track(object, table, key: key, isFresh: false)
-        finish(track, at: time(for: track, note.time, togglesLife: true, &clock), beforeImage: former)
+        finish(track, at: time(for: track, note.time, togglesLife: true), beforeImage: former)
         // No different row shows that key now.
         try access.unified.forget(RowToken(table: table.id, id: heir))
         let known = try states.load(heir)
         let successor = try self.track(heir, table, key: key, isFresh: false)
-        let time = time(for: successor, track.lastTime, togglesLife: true, &clock)
+        let time = time(for: successor, track.lastTime, togglesLife: true)
         if known.registers.isAlive || RetainedRows.isHeldBack(known) {
             for column in table.localColumns where !table.keyColumnIDs.contains(column.id) {
                 successor.changed[column.id] = time
