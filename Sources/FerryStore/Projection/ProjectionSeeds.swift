@@ -184,15 +184,7 @@ struct TargetLookup {
         if let known = statements[table.id]?[place] { return try known.prepared() }
         let key = table.foreignKeys[place]
         let parent = access.registry[key.parent]
-        let names: [String] =
-            switch key.target {
-            case .mapped: parent.keyColumns
-            case .key(let order):
-                // `order[i]` is the position in the foreign key of the parent's i-th key column.
-                order.indices.map { position in parent.keyColumns[order.firstIndex(of: position) ?? 0] }
-            case .unique(let columns): columns.map { parent.columns[$0].name }
-            }
-        let condition = zip(names, 1...).map { "\(quoted($0)) = ?\($1)" }.joined(separator: " AND ")
+        let condition = access.registry.condition(onTargetOf: key)
         let made = LazyStatement("SELECT 1 FROM \(quoted(parent.name)) WHERE \(condition)", access.connection)
         statements[table.id, default: [:]][place] = made
         return try made.prepared()

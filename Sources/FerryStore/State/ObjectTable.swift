@@ -154,6 +154,7 @@ final class ObjectTable {
             (state.kept, given) = try StateCodec.decodeKeptAndGiven(statement.bytes(base + 3))
         }
         if table.isMapped { state.givenKey = given ?? state.ownKey }
+        try StateCodec.checkColumns(of: state, below: table.columns.count)
     }
 
     /// Reads a row's key.

@@ -113,6 +113,15 @@ enum StateCodec {
                 + "`ferry join`, mends it.")
     }
 
+    /// Checks that a state names only columns that its table has: later code finds columns by their numbers.
+    /// - Throws: `databaseCorrupt`.
+    static func checkColumns(of state: ObjectState, below count: Int) throws {
+        guard state.registers.fields.count <= count,
+            state.kept.fields.areBelow(count),
+            state.policies.isEmpty || state.policies.keys.allSatisfy({ $0 < count })
+        else { throw damaged("it has a column that the table does not have") }
+    }
+
     static func decode(
         _ bytes: [UInt8], device: (Int) throws -> DeviceID
     ) throws -> (registers: ObjectRegisters, policies: [Int: ColumnRegister]) {

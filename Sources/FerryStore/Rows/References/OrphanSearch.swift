@@ -32,8 +32,8 @@ struct OrphanSearch {
         _ child: TrackedTable, _ key: TrackedForeignKey, _ parent: TrackedTable, _ offered: [Int]
     ) throws -> [RowToken] {
         let translator = ReferenceTranslator(access)
-        let exists = zip(offered, 1...).map { "\(quoted(parent.columns[$0].name)) = ?\($1)" }
-        let statement = "SELECT 1 FROM \(quoted(parent.name)) WHERE \(exists.joined(separator: " AND ")) LIMIT 1"
+        let condition = access.registry.condition(onParentKey: offered, of: parent)
+        let statement = "SELECT 1 FROM \(quoted(parent.name)) WHERE \(condition) LIMIT 1"
         let rows = try access.connection.rows(
             "SELECT object FROM ferry_exception WHERE \"table\" = ? AND kind IN (\(AnomalyKind.ofClasses))",
             values: [.integer(Int64(child.id))])
@@ -58,11 +58,11 @@ struct OrphanSearch {
     ) throws -> [RowToken] {
         let names = key.columns.map { "child.\(quoted(child.columns[$0].name))" }
         let present = names.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
-        let equal = zip(names, offered).map { "parent.\(quoted(parent.columns[$1].name)) = \($0)" }
+        let equal = access.registry.condition(joining: key, of: child, to: offered, of: parent)
         let rows = try access.connection.rows(
             """
             SELECT \(child.keyList) FROM \(quoted(child.name)) AS child WHERE \(present) AND NOT EXISTS (
-            SELECT 1 FROM \(quoted(parent.name)) AS parent WHERE \(equal.joined(separator: " AND ")))
+            SELECT 1 FROM \(quoted(parent.name)) AS parent WHERE \(equal))
             """)
         let translator = ReferenceTranslator(access)
         return try rows.compactMap { row in

@@ -29,14 +29,9 @@ struct ParentKeySearch {
             guard let part = try translator.local(value, parent.columns[column]) else { return nil }
             local.append(part)
         }
-        let condition = columns.enumerated().map { place, column in
-            let term = "\(quoted(parent.columns[column].name)) = ?\(place + 1)"
-            let collation = parent.offerCollation(column, among: columns)
-            return collation == parent.columns[column].collation ? term : "\(term) COLLATE \(quoted(collation))"
-        }
+        let condition = access.registry.condition(onParentKey: columns, of: parent)
         let rows = try access.connection.rows(
-            "SELECT \(parent.keyList) FROM \(quoted(parent.name)) WHERE \(condition.joined(separator: " AND ")) LIMIT 1",
-            values: local)
+            "SELECT \(parent.keyList) FROM \(quoted(parent.name)) WHERE \(condition) LIMIT 1", values: local)
         guard let key = rows.first, let object = try translator.object(parent, key) else { return nil }
         return RowToken(table: parent.id, id: object)
     }

@@ -53,14 +53,9 @@ struct ValueReferences {
     private func references(_ place: TrackedTable.IncomingKey, showing values: [FieldValue]) throws -> [Reference] {
         let child = access.registry[place.table]
         let key = child.foreignKeys[place.foreignKey]
-        let condition = zip(key.columns, 1...).map { "\(quoted(child.columns[$0].name)) = ?\($1)" }
-        let rows = try access.connection.rows(
-            "SELECT \(child.keyList) FROM \(quoted(child.name)) WHERE \(condition.joined(separator: " AND "))",
-            values: values)
-        let translator = ReferenceTranslator(access)
-        return try rows.compactMap { row in
-            guard let object = try translator.object(child, row),
-                try access.objects(of: child.id).load(object).kept.fields.hasAny(of: key.columns)
+        let objects = try ReferenceTranslator(access).objects(of: child, referringBy: key, to: values)
+        return try objects.compactMap { object in
+            guard try access.objects(of: child.id).load(object).kept.fields.hasAny(of: key.columns)
             else { return nil }
             return Reference(child: RowToken(table: child.id, id: object), foreignKey: place.foreignKey)
         }

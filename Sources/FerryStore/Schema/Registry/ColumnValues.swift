@@ -103,6 +103,12 @@ struct ColumnValues: Equatable, Sendable, ExpressibleByDictionaryLiteral, Sequen
         return keys
     }
 
+    /// True if every column with a value has a number below a count.
+    func areBelow(_ count: Int) -> Bool {
+        if slots.isEmpty { return !single.isPresent || singleColumn < count }
+        return slots.count <= count || !slots[count...].contains(where: \.isPresent)
+    }
+
     /// True if any of these columns has a value.
     func hasAny(of columns: [Int]) -> Bool { columns.contains(where: has) }
 

@@ -84,7 +84,15 @@ struct Registry: Sendable {
         }
         try connection.forEachRow("SELECT \"table\", number, name FROM ferry_column ORDER BY \"table\", number") {
             row in
-            tables[row.int(0)]?.columns.append(TrackedColumn(id: row.int(1), name: row.string(2), isLocal: false))
+            guard let table = tables[row.int(0)] else { return }
+            // A column's number is its place.
+            guard row.int(1) == table.columns.count else {
+                throw FerryError(
+                    .databaseCorrupt,
+                    "Ferry's list of the columns of \(table.name) has a gap. Run `ferry doctor`; a backup, or `ferry leave` "
+                        + "and `ferry join`, mends it.")
+            }
+            table.columns.append(TrackedColumn(id: row.int(1), name: row.string(2), isLocal: false))
         }
         let namesLeaving = Set(
             present.leaving.keys.compactMap { Int($0).flatMap { tables[$0] } }.map { foldedName($0.name) })
