@@ -129,11 +129,9 @@ struct UnseenWrites {
         state.registers.inserted = nil
         state.check = 0
         try objects.save(state)
-        let (number, id) = (FieldValue.integer(Int64(table.id)), FieldValue.blob(state.object.bytes[...]))
-        for list in ["ferry_exception", "ferry_exception_token"] {
-            try access.connection.execute("DELETE FROM \(list) WHERE \"table\" = ? AND object = ?", number, id)
-        }
-        try access.unified.forget(RowToken(table: table.id, id: state.object))
+        let token = RowToken(table: table.id, id: state.object)
+        try access.anomalies.forgetSilently(token)
+        try access.unified.forget(token)
     }
 
     /// Forgets the insertion of a deleted row: its values are gone. If the deletion loses, a device with the values

@@ -484,13 +484,11 @@ struct GenerationChange {
 
     /// Removes all display records: nothing of the former generation is shown any more.
     private func forgetExceptions() throws {
-        let number = FieldValue.integer(Int64(left.id))
-        for list in ["ferry_exception", "ferry_exception_token", "ferry_joined"] {
-            try access.connection.execute("DELETE FROM \(list) WHERE \"table\" = ?", number)
-        }
+        try access.anomalies.forgetTable(left.id)
+        try access.unified.forgetTable(left.id)
         try access.digests.save(access.connection)
         try access.connection.execute(
-            "UPDATE ferry_digest SET shown = 0, exceptions = 0 WHERE \"table\" = ?", number)
+            "UPDATE ferry_digest SET shown = 0, exceptions = 0 WHERE \"table\" = ?", .integer(Int64(left.id)))
     }
 }
 

@@ -32,40 +32,18 @@ struct HiddenRowReader {
 
     init(_ access: StoreAccess) { self.access = access }
 
-    /// The kinds of anomalies without a row, as SQL.
-    static let kinds = AnomalyKind.allCases.filter { $0.isHidden || $0 == .joined }.map { "\($0.rawValue)" }.joined(
-        separator: ", ")
-
     /// How many there are.
     func count(table: String?) throws -> Int {
-        let counted = "SELECT count(*) FROM ferry_exception WHERE kind IN (\(Self.kinds))"
-        guard let table else { return try access.connection.count(counted) }
-        return try access.connection.count(
-            counted + " AND \"table\" = ?", .integer(Int64(try access.registry.travellingTable(table).id)))
+        let number = try table.map { try access.registry.travellingTable($0).id }
+        return try access.anomalies.count(of: AnomalyKind.withoutRow, table: number)
     }
 
     func read(table name: String?, object: ObjectID? = nil, limit: Int) throws -> [HiddenRow] {
-        let table = try name.map { try access.registry.travellingTable($0).id }
-        var conditions = ["kind IN (\(Self.kinds))"]
-        var values: [FieldValue] = []
-        if let table {
-            conditions.append("\"table\" = ?")
-            values.append(.integer(Int64(table)))
-        }
-        if let object {
-            conditions.append("object = ?")
-            values.append(.blob(object.bytes[...]))
-        }
-        var found: [(table: TrackedTable, object: ObjectID, reason: AnomalyReason)] = []
-        try access.connection.forEachRow(
-            "SELECT \"table\", object, kind, reason FROM ferry_exception"
-                + ConflictReader.clause(conditions) + " ORDER BY \"table\", object LIMIT ?",
-            values + [.integer(Int64(limit))]
-        ) { row in
-            guard let table = access.registry.tables[row.int(0)], let object: ObjectID = row.id(1),
-                let kind = AnomalyKind(rawValue: row.int(2))
-            else { return }
-            found.append((table, object, AnomalyReason(kind, stored: row.string(3))))
+        let number = try name.map { try access.registry.travellingTable($0).id }
+        let entries = try access.anomalies.entries(
+            of: AnomalyKind.withoutRow, table: number, object: object, limit: limit)
+        let found = entries.compactMap { entry in
+            access.registry.tables[entry.object.table].map { ($0, entry.object.id, entry.reason) }
         }
         let names = LocalNames(access)
         return try found.map { table, object, reason in

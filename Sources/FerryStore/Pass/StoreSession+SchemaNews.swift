@@ -30,11 +30,7 @@ extension StoreSession {
         try SchemaNews().save(access.meta)
         var seeds: [RowToken] = []
         for table in unproven.sorted() {
-            try access.connection.forEachRow(
-                "SELECT object FROM ferry_exception WHERE \"table\" = ?", [.integer(Int64(table))]
-            ) { row in
-                if let id: ObjectID = row.id(0) { seeds.append(RowToken(table: table, id: id)) }
-            }
+            seeds += try access.anomalies.objects(in: table)
         }
         for table in adopted {
             guard let table = access.registry.tables[table], table.isLocal else { continue }

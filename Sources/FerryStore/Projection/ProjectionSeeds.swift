@@ -67,13 +67,7 @@ struct ProjectionSeeds {
             if try !near.isEmpty || isAwaited(object, table) { add(token) }
         }
         for number in related.sorted() {
-            try connection.forEachRow(
-                "SELECT object FROM ferry_exception WHERE \"table\" = ? AND kind NOT IN "
-                    + "(\(AnomalyKind.ofClasses), \(AnomalyKind.ofWaiting))",
-                [.integer(Int64(number))]
-            ) { row in
-                if let id: ObjectID = row.id(0) { add(RowToken(table: number, id: id)) }
-            }
+            for token in try access.anomalies.objects(in: number, of: AnomalyKind.dependent) { add(token) }
         }
         return seeds
     }
@@ -94,12 +88,7 @@ struct ProjectionSeeds {
     /// The tables with anomalous objects a released value may concern. Unified objects wait for nothing, and rivals are
     /// found by their claims.
     func anomalousTables() throws -> Set<Int> {
-        var tables: Set<Int> = []
-        try connection.forEachRow(
-            "SELECT DISTINCT \"table\" FROM ferry_exception WHERE kind NOT IN "
-                + "(\(AnomalyKind.ofClasses), \(AnomalyKind.ofWaiting))"
-        ) { tables.insert($0.int(0)) }
-        return tables
+        try access.anomalies.tables(of: AnomalyKind.dependent)
     }
 
     /// True if an anomalous object refers to this object, has an equal claim, or has an equal parent key.

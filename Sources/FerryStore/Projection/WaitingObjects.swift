@@ -51,14 +51,6 @@ struct WaitingObjects {
 
     /// All objects in these tables not shown as written: waiting objects, and objects that may depend on them.
     func anomalies(in tables: Set<Int>) throws -> [RowToken] {
-        var found: [RowToken] = []
-        for table in tables.sorted() {
-            try access.connection.forEachRow(
-                "SELECT object FROM ferry_exception WHERE \"table\" = ?", [.integer(Int64(table))]
-            ) { row in
-                if let id: ObjectID = row.id(0) { found.append(RowToken(table: table, id: id)) }
-            }
-        }
-        return found
+        try tables.sorted().flatMap { try access.anomalies.objects(in: $0) }
     }
 }

@@ -70,9 +70,7 @@ struct TombstoneCollector {
             let state = try objects.load(id)
             guard try isCollectable(state, table) else { continue }
             try objects.remove(state)
-            try access.connection.execute(
-                "DELETE FROM ferry_exception_token WHERE \"table\" = ? AND object = ?", .integer(Int64(table.id)),
-                .blob(id.bytes[...]))
+            try access.anomalyTokens.forget(RowToken(table: table.id, id: id))
             collected += 1
         }
         return (collected, ids.count < Self.batchSize ? nil : ids.last)
@@ -137,13 +135,7 @@ struct TombstoneCollector {
         {
             return true
         }
-        return try !access.connection.rows(
-            """
-            SELECT 1 FROM ferry_exception WHERE "table" = ?1 AND object = ?2
-            UNION ALL SELECT 1 FROM ferry_joined WHERE "table" = ?1 AND object = ?2
-            UNION ALL SELECT 1 FROM ferry_joined WHERE "table" = ?1 AND representative = ?2 LIMIT 1
-            """, table, id
-        ).isEmpty
+        return try access.anomalies.contains(token) || access.unified.concerns(token)
     }
 
     // MARK: Awaited objects

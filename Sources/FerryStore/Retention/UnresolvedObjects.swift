@@ -30,13 +30,9 @@ struct UnresolvedObjects {
     /// The IDs of all listed objects, ascending, up to the maximum.
     func find() throws -> [ObjectID] {
         var found = Set(try stillUpdated().compactMap { ObjectID($0.object) })
-        let statement = try access.connection.prepare(
-            "SELECT \"table\", object FROM ferry_exception WHERE kind = \(AnomalyKind.missing.rawValue)")
-        defer { statement.reset() }
-        while try found.count < maximumCount && statement.step() {
-            guard let id: ObjectID = statement.id(1) else { continue }
-            let table = access.registry[statement.int(0)]
-            let state = try access.objects(of: table.id).load(id)
+        for missing in try access.anomalies.objects(of: .missing) where found.count < maximumCount {
+            let table = access.registry[missing.table]
+            let state = try access.objects(of: table.id).load(missing.id)
             found.formUnion(try UnknownTargets(access).targets(of: table, state.kept.fields).map(\.id))
         }
         return Array(found.sorted().prefix(maximumCount))

@@ -76,12 +76,13 @@ package struct TableDigests: Hashable, Sendable {
     static func all(_ connection: SQLConnection) throws -> [TableDigests] {
         let isTold = try StoreTables.tellsRows(MetaTable(connection: connection))
         let rest = isTold ? "shown, exceptions, shape" : "0, 0, NULL"
+        let waiting = try AnomalyTable.waitingCounts(connection)
         var tables: [TableDigests] = []
         try connection.forEachRow(
             """
             SELECT name, token, sum, count, \(rest), identity,
                 EXISTS(SELECT 1 FROM ferry_table o WHERE o.name = t.name COLLATE NOCASE AND o.number <> t.number),
-                (SELECT count(*) FROM ferry_exception e WHERE e."table" = t.number AND kind IN (\(AnomalyKind.ofWaiting)))
+                t.number
             FROM ferry_digest JOIN ferry_table t ON number = "table" WHERE token IS NOT NULL ORDER BY number
             """
         ) { row in
@@ -92,7 +93,7 @@ package struct TableDigests: Hashable, Sendable {
                 state: (UInt32(truncatingIfNeeded: row.integer(1)), Self.digest(row.integer(2), row.integer(3))),
                 rows: count == 0 ? nil : Self.digest(row.integer(4), count),
                 shape: row.isNull(6) ? nil : UInt64(bitPattern: row.integer(6)), identity: identity)
-            table.waiting = row.int(9)
+            table.waiting = waiting[row.int(9)] ?? 0
             tables.append(table)
         }
         return tables

@@ -54,6 +54,30 @@ final class UnifiedObjects {
         return try statement.step() ? statement.id(0) : nil
     }
 
+    /// Runs `body` for each member, with the object whose row shows the member. A representative that cannot be read is
+    /// `nil`.
+    func forEachMember(_ body: (RowToken, _ representative: ObjectID?) -> Void) throws {
+        try connection.forEachRow("SELECT \"table\", object, representative FROM ferry_joined WHERE NOT alias") { row in
+            if let id: ObjectID = row.id(1) { body(RowToken(table: row.int(0), id: id), row.id(2)) }
+        }
+    }
+
+    /// True if an object is a member, an alias or a representative.
+    func concerns(_ token: RowToken) throws -> Bool {
+        guard try areAny(in: token.table) else { return false }
+        return try connection.count(
+            """
+            SELECT EXISTS(SELECT 1 FROM ferry_joined WHERE "table" = ?1 AND object = ?2)
+                OR EXISTS(SELECT 1 FROM ferry_joined WHERE "table" = ?1 AND representative = ?2)
+            """, .integer(Int64(token.table)), .blob(token.id.bytes[...])) != 0
+    }
+
+    /// Forgets all objects of a table.
+    func forgetTable(_ table: Int) throws {
+        try connection.execute("DELETE FROM ferry_joined WHERE \"table\" = ?", .integer(Int64(table)))
+        tables = nil
+    }
+
     /// Forgets an object, as a member and as a representative.
     func forget(_ token: RowToken) throws {
         guard try areAny(in: token.table) else { return }

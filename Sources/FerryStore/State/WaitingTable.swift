@@ -31,15 +31,12 @@ package struct WaitingTable: Codable, Equatable, Sendable {
         guard let mark = try WaitingMark.load(MetaTable(connection: connection)) else { return [] }
         let missing = Set(mark.tables.values).sorted().joined(separator: ", ")
         let held = mark.holdsNotes ? "(SELECT count(*) FROM ferry_pending p WHERE p.\"table\" = number)" : "0"
+        let waiting = try AnomalyTable.waitingCounts(connection)
         var found: [WaitingTable] = []
         try connection.forEachRow(
-            """
-            SELECT number, name, \(held),
-                (SELECT count(*) FROM ferry_exception e WHERE e."table" = number AND kind IN (\(AnomalyKind.ofWaiting)))
-            FROM ferry_table ORDER BY name COLLATE NOCASE, number
-            """
+            "SELECT number, name, \(held) FROM ferry_table ORDER BY name COLLATE NOCASE, number"
         ) { row in
-            let (rows, unpacked) = (row.int(3), row.int(2))
+            let (rows, unpacked) = (waiting[row.int(0)] ?? 0, row.int(2))
             if rows == 0, unpacked == 0 { return }
             found.append(
                 WaitingTable(

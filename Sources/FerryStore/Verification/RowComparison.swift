@@ -41,21 +41,14 @@ struct RowComparison {
         tellsRows = try StoreTables.tellsRows(access.meta)
         var listed: [Int: [ObjectID: AnomalyKind]] = [:]
         var checks: [Int: [ObjectID: UInt64]] = [:]
-        try access.connection.forEachRow(
-            "SELECT \"table\", object, kind, \(tellsRows ? "\"check\"" : "0") FROM ferry_exception"
-        ) { row in
-            if let id: ObjectID = row.id(1) {
-                listed[row.int(0), default: [:]][id] = AnomalyKind(rawValue: row.int(2))
-                checks[row.int(0), default: [:]][id] = UInt64(bitPattern: row.integer(3))
-            }
+        try access.anomalies.forEach(hasChecks: tellsRows) { object, kind, check in
+            listed[object.table, default: [:]][object.id] = kind
+            checks[object.table, default: [:]][object.id] = check
         }
         self.listed = listed
         shownChecks = checks
         var joined: [Int: [ObjectID: ObjectID]] = [:]
-        try access.connection.forEachRow("SELECT \"table\", object, representative FROM ferry_joined WHERE NOT alias") {
-            row in
-            if let id: ObjectID = row.id(1) { joined[row.int(0), default: [:]][id] = row.id(2) }
-        }
+        try access.unified.forEachMember { joined[$0.table, default: [:]][$0.id] = $1 }
         listedJoined = joined
         var digests: [Int: StateDigests.Change] = [:]
         let rest = tellsRows ? "shown, exceptions" : "0, 0"

@@ -99,10 +99,7 @@ struct StoreVerification {
         _ stored: StoredState, _ schema: ModelSchema
     ) throws -> [Int: GivenOutcome] {
         var joined: [RowToken: ObjectID] = [:]
-        try access.connection.forEachRow("SELECT \"table\", object, representative FROM ferry_joined WHERE NOT alias") {
-            row in
-            if let id: ObjectID = row.id(1) { joined[RowToken(table: row.int(0), id: id)] = row.id(2) }
-        }
+        try access.unified.forEachMember { joined[$0] = $1 }
         var given: [Int: GivenOutcome] = [:]
         var place = 0
         for table in stored.tables {

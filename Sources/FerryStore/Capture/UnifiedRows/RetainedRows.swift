@@ -14,13 +14,7 @@ struct RetainedRows {
 
     init(_ access: StoreAccess) throws {
         self.access = access
-        var found: Set<RowToken> = []
-        try access.connection.forEachRow(
-            "SELECT \"table\", object FROM ferry_exception WHERE kind = \(AnomalyKind.heldBack.rawValue)"
-        ) { row in
-            if let id: ObjectID = row.id(1) { found.insert(RowToken(table: row.int(0), id: id)) }
-        }
-        objects = found
+        objects = Set(try access.anomalies.objects(of: .heldBack))
     }
 
     /// True if a deleted object is shown.

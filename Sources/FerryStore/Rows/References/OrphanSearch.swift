@@ -34,14 +34,9 @@ struct OrphanSearch {
         let translator = ReferenceTranslator(access)
         let condition = access.registry.condition(onParentKey: offered, of: parent)
         let statement = "SELECT 1 FROM \(quoted(parent.name)) WHERE \(condition) LIMIT 1"
-        let rows = try access.connection.rows(
-            "SELECT object FROM ferry_exception WHERE \"table\" = ? AND kind IN (\(AnomalyKind.ofClasses))",
-            values: [.integer(Int64(child.id))])
-        return try rows.compactMap { row in
-            guard case .blob(let bytes) = row[0], let id = ObjectID(bytes: bytes) else { return nil }
-            let kept = try access.objects(of: child.id).load(id).kept.fields
+        return try access.anomalies.objects(in: child.id, of: AnomalyKind.ofClasses).compactMap { token in
+            let kept = try access.objects(of: child.id).load(token.id).kept.fields
             guard kept.hasAny(of: key.columns) else { return nil }
-            let token = RowToken(table: child.id, id: id)
             let own = try translator.row(showing: token).overlaid(with: kept)
             if key.columns.contains(where: { own[$0] ?? .null == .null }) { return nil }
             let values = try zip(key.columns, offered).compactMap { column, target in

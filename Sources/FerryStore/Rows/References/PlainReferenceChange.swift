@@ -36,11 +36,7 @@ struct PlainReferenceChange {
     func concerned(by targets: Set<String>) throws -> [RowToken] {
         var tables: Set<Int> = []
         for (table, key) in keys(targets) { tables.formUnion([table.id, key.parent]) }
-        let exceptional = try tables.sorted().flatMap { number in
-            try objects("SELECT object FROM ferry_exception WHERE \"table\" = \(number)").map {
-                RowToken(table: number, id: $0)
-            }
-        }
+        let exceptional = try tables.sorted().flatMap { try former.anomalies.objects(in: $0) }
         return try exceptional
             + keys(targets).flatMap { table, key in
                 try rowsShowingOthers(table, key) + rowsReferringToGivenKeys(table, key)
@@ -93,11 +89,7 @@ struct PlainReferenceChange {
     /// rows go on showing them.
     private func keepCleared(_ targets: Set<String>) throws {
         for (table, key) in keys(targets) where key.action == .setNull || key.action == .setDefault {
-            let rows = try former.connection.rows(
-                "SELECT object FROM ferry_exception WHERE \"table\" = \(table.id) AND kind = ?",
-                .integer(Int64(AnomalyKind.clearedReference.rawValue)))
-            for row in rows {
-                guard case .blob(let bytes) = row[0], let object = ObjectID(bytes: bytes) else { continue }
+            for object in try former.anomalies.objects(in: table.id, of: [.clearedReference]).map(\.id) {
                 let state = try former.objects(of: table.id).load(object)
                 guard state.shown.hasRow, state.kept.fields.hasAny(of: key.columns), !state.key.isEmpty else {
                     continue
