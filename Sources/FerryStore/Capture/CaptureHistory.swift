@@ -131,7 +131,7 @@ struct CaptureHistory {
             guard let object = try writtenObject(table, note.key) else { return }
             let track = try self.track(object, table, key: note.key, isFresh: false)
             let column = Int(note.mask)
-            guard column < table.columns.count else { return }
+            guard table.columns.indices.contains(column) else { return }
             track.references.append(
                 ReferenceNote(
                     column: column, time: note.time, former: try portable(note.value, table.columns[column])))

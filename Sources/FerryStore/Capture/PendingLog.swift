@@ -42,6 +42,12 @@ struct PendingLog {
             if !table.isLocal { return }
             // An update without any change is ignored.
             if event == .update, Int32(truncatingIfNeeded: row.integer(3)) == 0 { return }
+            if event == .update || event == .review, !ColumnMask.isValid(row.integer(3), below: table.columns.count) {
+                throw FerryError(
+                    .databaseCorrupt,
+                    "A pending change of \(table.name) names a column that the table does not have. Run `ferry doctor`; "
+                        + "a backup, or `ferry leave` and `ferry join`, mends it.")
+            }
             let key = (0..<table.keyColumns.count).map { row.value(6 + Int32($0)) }
             if key.contains(.null) {
                 if event == .insert { rowsWithoutKey += 1 }

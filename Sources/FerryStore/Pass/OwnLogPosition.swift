@@ -20,7 +20,7 @@ struct OwnLogPosition {
         }
         if case .integer(let first)? = row?[3] { return (UInt64(clamping: max(first, 1) - 1), nil, nil) }
         let position = LogPosition(
-            sequence: UInt64(sequence), time: HybridTime(rawValue: UInt64(bitPattern: time)))
+            sequence: UInt64(clamping: sequence), time: HybridTime(rawValue: UInt64(bitPattern: time)))
         if case .blob(let bytes)? = row?[2] { return (position.sequence, position, Checksum(bytes: bytes)) }
         return (position.sequence, position, nil)
     }

@@ -82,7 +82,7 @@ struct OwnSegmentList {
         let names = isSealed ? "ferry_segment LEFT JOIN ferry_segment_name USING (first, last)" : "ferry_segment"
         let columns = isSealed ? Self.columns + ", name, epoch, number" : Self.columns
         try connection.forEachRow("SELECT \(columns) FROM \(names) \(clause)") { row in
-            guard let checksum: Checksum = row.id(4) else {
+            guard let checksum: Checksum = row.id(4), row.integer(0) >= 1, row.integer(0) <= row.integer(1) else {
                 throw FerryError(.internalInconsistency, "The list of segments holds an unreadable entry.")
             }
             segments.append(

@@ -81,7 +81,8 @@ final class KeyValueChangeLog {
 
     /// The number of the last change; 0 before the first.
     static func revision(_ connection: SQLConnection) throws -> Int64 {
-        Int64(try connection.count("SELECT max(revision) FROM ferry_kv_change"))
+        // No store counts further, and numbers behind can still be made.
+        min(max(Int64(try connection.count("SELECT max(revision) FROM ferry_kv_change")), 0), 1 << 62)
     }
 }
 

@@ -67,9 +67,9 @@ final class StateDigests {
             try connection.execute(
                 "UPDATE ferry_digest SET sum = ?, count = ?, shown = ?, exceptions = ? WHERE \"table\" = ?",
                 .integer(Int64(bitPattern: UInt64(bitPattern: sum) &+ change.sum)),
-                .integer(count + Int64(change.count)),
+                .integer(count &+ Int64(change.count)),
                 .integer(Int64(bitPattern: UInt64(bitPattern: shown) &+ change.shown)),
-                .integer(exceptions + Int64(change.exceptions)), number)
+                .integer(exceptions &+ Int64(change.exceptions)), number)
         }
         changes = [:]
     }

@@ -32,6 +32,15 @@ enum ColumnMask {
         Int64(column / groupSize) << Int64(groupSize) | 1 << Int64(column % groupSize)
     }
 
+    /// True if a mask names only columns below a count.
+    static func isValid(_ mask: Int64, below count: Int) -> Bool {
+        let columns = UInt32(truncatingIfNeeded: mask)
+        let group = mask >> groupSize
+        if columns == 0 { return true }
+        guard group >= 0, group < Int64(count) else { return false }
+        return Int(group) * groupSize + (groupSize - 1 - columns.leadingZeroBitCount) < count
+    }
+
     /// The changed columns named by a mask.
     static func columns(of mask: Int64) -> some Sequence<Int> {
         let first = Int(mask >> groupSize) * groupSize
