@@ -51,7 +51,7 @@ extension StoreSession {
             "INSERT INTO ferry_device(id, name, sequence, time) SELECT ?, name, 0, 0 FROM ferry_device WHERE id = ?",
             .blob(device.bytes[...]), .blob(former.bytes[...]))
         try access.meta.set(.device, connection.lastInsertedKey)
-        try connection.execute("DELETE FROM ferry_outbox")
+        try Outbox(connection).removeAll()
         try OwnSegmentList(connection).removeAll()
         try access.meta.set(.logStart, 0)
         try access.meta.set(.compaction, "")

@@ -110,7 +110,7 @@ extension StoreStatus {
                 "SELECT count(*) FROM ferry_pending WHERE event <> \(PendingEvent.examine.rawValue) OR mask IS NULL"
             ),
             outboxSegments: try Outbox(connection).count(),
-            outboxChanges: try connection.count("SELECT coalesce(sum(changes), 0) FROM ferry_outbox"),
+            outboxChanges: try Outbox(connection).changeCount(),
             hidden: exceptional.filter(\.kind.isHidden).reduce(0) { $0 + $1.count }, exceptional: exceptional,
             stranded: try DanglingRows(access).counts().map {
                 .init(table: $0.table, parent: $0.parent, rows: $0.rows)

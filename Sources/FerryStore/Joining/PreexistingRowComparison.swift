@@ -55,18 +55,7 @@ private struct RowComparator {
     typealias ObjectSet = Set<ObjectID>
 
     private func objectsInConflict() throws -> ObjectSet {
-        var objects: ObjectSet = []
-        try access.connection.forEachRow(
-            """
-            SELECT DISTINCT object FROM ferry_conflict WHERE "table" = ?1 AND kind IN ('field', 'joined')
-            AND (lost_device = ?2 AND lost_time = ?3 OR kept_device = ?2)
-            """,
-            [
-                .integer(Int64(table.id)), .integer(Int64(try access.devices.number(of: access.device))),
-                .integer(Int64(bitPattern: try access.oldTime().rawValue)),
-            ]
-        ) { if let id: ObjectID = $0.id(0) { objects.insert(id) } }
-        return objects
+        try access.conflicts.differingObjects(in: table.id, of: access.device, at: access.oldTime())
     }
 }
 

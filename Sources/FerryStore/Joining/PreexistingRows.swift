@@ -242,18 +242,13 @@ private struct PreexistingRows {
 
     /// Removes the conflicts lost by this database: the values are written again.
     private func forget(_ kinds: [String], _ objects: ObjectSets, _ changes: [TableChanges]) throws {
-        let own = FieldValue.integer(Int64(try access.devices.number(of: access.device)))
-        let time = FieldValue.integer(Int64(bitPattern: try access.oldTime().rawValue))
+        let lost = Stamp(time: try access.oldTime(), device: access.device)
         for changes in changes {
             guard let table = access.registry.table(named: changes.name, changes.identity) else { continue }
             for operation in changes.operations {
                 for member in try access.classmates(of: operation.object, table.id) {
-                    for kind in kinds {
-                        try access.connection.execute(
-                            "DELETE FROM ferry_conflict WHERE \"table\" = ? AND object = ? AND kind = ? "
-                                + "AND lost_device = ? AND lost_time = ?",
-                            .integer(Int64(table.id)), .blob(member.bytes[...]), .text(kind), own, time)
-                    }
+                    let token = RowToken(table: table.id, id: member)
+                    for kind in kinds { try access.conflicts.forget(token, kind, lost: lost) }
                 }
             }
         }

@@ -87,4 +87,24 @@ struct Outbox {
     }
 
     func count() throws -> Int { try connection.count("SELECT count(*) FROM ferry_outbox") }
+
+    /// The number of operations in all entries.
+    func changeCount() throws -> Int { try connection.count("SELECT coalesce(sum(changes), 0) FROM ferry_outbox") }
+
+    /// The first changeset in the outbox; `nil` for an empty outbox.
+    func first() throws -> UInt64? {
+        guard case .integer(let first)? = try connection.firstValue("SELECT min(first) FROM ferry_outbox")
+        else { return nil }
+        return UInt64(clamping: first)
+    }
+
+    /// The checksum of the entry that ends with a changeset; `nil` without such an entry.
+    func checksum(endingWith sequence: UInt64) throws -> Checksum? {
+        let value = try connection.firstValue(
+            "SELECT checksum FROM ferry_outbox WHERE last = ?", .integer(Int64(clamping: sequence)))
+        guard case .blob(let bytes)? = value else { return nil }
+        return Checksum(bytes: bytes)
+    }
+
+    func removeAll() throws { try connection.execute("DELETE FROM ferry_outbox") }
 }

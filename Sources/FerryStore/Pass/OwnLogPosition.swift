@@ -9,16 +9,11 @@ struct OwnLogPosition {
     /// The packed changesets without the outbox.
     /// - Returns: the number of the last published changeset; with time and checksum if the outbox is empty.
     func published() throws -> (sequence: UInt64, last: LogPosition?, checksum: Checksum?) {
-        let row = try connection.rows(
-            """
-            SELECT sequence, time, checksum, (SELECT min(first) FROM ferry_outbox) FROM ferry_device
-            WHERE number = (SELECT value FROM ferry_meta WHERE name = 'device')
-            """
-        ).first
+        let row = try ownRow()
         guard case .integer(let sequence)? = row?[0], case .integer(let time)? = row?[1] else {
             throw FerryError(.internalInconsistency, "The store does not say which device it is.")
         }
-        if case .integer(let first)? = row?[3] { return (UInt64(clamping: max(first, 1) - 1), nil, nil) }
+        if let first = try Outbox(connection).first() { return (max(first, 1) - 1, nil, nil) }
         let position = LogPosition(
             sequence: UInt64(clamping: sequence), time: HybridTime(rawValue: UInt64(bitPattern: time)))
         if case .blob(let bytes)? = row?[2] { return (position.sequence, position, Checksum(bytes: bytes)) }
@@ -29,22 +24,25 @@ struct OwnLogPosition {
     /// own.
     func includes(_ sequence: UInt64, _ checksum: Checksum) throws -> Bool {
         // Published and not yet removed from the outbox: left by a crash in between.
-        if let waiting = try connection.firstValue(
-            "SELECT checksum FROM ferry_outbox WHERE last = ?", .integer(Int64(sequence)))
-        {
-            return waiting == .blob(checksum.bytes[...])
-        }
-        let row = try connection.rows(
-            """
-            SELECT sequence, checksum, (SELECT min(first) FROM ferry_outbox) FROM ferry_device
-            WHERE number = (SELECT value FROM ferry_meta WHERE name = 'device')
-            """
-        ).first
+        if let waiting = try Outbox(connection).checksum(endingWith: sequence) { return waiting == checksum }
+        let row = try ownRow()
         guard case .integer(let last)? = row?[0] else { return true }
         // The file may have gathered several outbox entries.
         if let isOwn = try OwnSegmentList(connection).holds(checksum, endingWith: sequence) { return isOwn }
-        if case .integer(let first)? = row?[2] { return Int64(sequence) < first }
-        guard Int64(sequence) == last, case .blob(let known)? = row?[1] else { return Int64(sequence) <= last }
+        if let first = try Outbox(connection).first() { return sequence < first }
+        guard Int64(clamping: sequence) == last, case .blob(let known)? = row?[2] else {
+            return Int64(clamping: sequence) <= last
+        }
         return known == checksum.bytes[...]
+    }
+
+    /// Sequence, time and checksum of this device's log.
+    private func ownRow() throws -> [FieldValue]? {
+        try connection.rows(
+            """
+            SELECT sequence, time, checksum FROM ferry_device
+            WHERE number = (SELECT value FROM ferry_meta WHERE name = 'device')
+            """
+        ).first
     }
 }

@@ -31,8 +31,7 @@ struct TombstoneCollector {
         self.stable = StampCoverage(stable, replayed: try access.versionVector())
         now = try access.hybridClock().now
         hasNotes = try access.connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0
-        hasConflicts =
-            try access.connection.count("SELECT EXISTS(SELECT 1 FROM ferry_conflict WHERE resolved IS NULL)") != 0
+        hasConflicts = try access.conflicts.hasUnresolved()
         self.awaited = awaited ?? []
         if awaited == nil { try findAwaited() }
     }
@@ -126,15 +125,7 @@ struct TombstoneCollector {
 
     /// True if an entry needs the object's state: an anomaly, or an unresolved conflict that may bring the object back.
     private func isListed(_ token: RowToken) throws -> Bool {
-        let (table, id) = (FieldValue.integer(Int64(token.table)), FieldValue.blob(token.id.bytes[...]))
-        if hasConflicts,
-            try !access.connection.rows(
-                "SELECT 1 FROM ferry_conflict WHERE \"table\" = ? AND object = ? AND resolved IS NULL LIMIT 1", table,
-                id
-            ).isEmpty
-        {
-            return true
-        }
+        if hasConflicts, try access.conflicts.isUnresolved(token) { return true }
         return try access.anomalies.contains(token) || access.unified.concerns(token)
     }
 

@@ -65,9 +65,7 @@ struct AbsentObjects {
             if let inserted, !standing.isKnownToSnapshot(inserted) { return }
             found.append(id)
         }
-        for id in found {
-            try connection.execute(
-                "INSERT OR IGNORE INTO ferry_absent VALUES (?, ?)", .integer(Int64(table.id)), .blob(id.bytes[...]))
-        }
+        let list = AbsentList(connection)
+        for id in found { try list.add(RowToken(table: table.id, id: id)) }
     }
 }

@@ -41,12 +41,8 @@ extension StoreSession {
                 .integer(Int64(bitPattern: position.log.time.rawValue)), number)
         }
         for context in manifest.contexts {
-            try access.connection.execute(
-                "INSERT OR IGNORE INTO ferry_context VALUES (?, ?, ?, ?)",
-                .integer(Int64(try access.devices.number(of: context.author))),
-                .integer(Int64(try access.devices.number(of: context.other))),
-                .integer(Int64(bitPattern: context.time.rawValue)),
-                .integer(Int64(bitPattern: context.seen.rawValue)))
+            try access.contexts.add(
+                .init(author: context.author, other: context.other, time: context.time, seen: context.seen))
         }
         try BackdatedChanges.note(manifest.lateChanges, access.meta)
         if let schema = manifest.schema { try NewestSchema(access.connection).note(schema) }
@@ -74,14 +70,8 @@ private struct AbsentSettlement {
 
     /// - Returns: true if none are left.
     mutating func run(_ clock: inout HybridClock) throws -> Bool {
-        var objects: [Int: [ObjectID]] = [:]
-        var count = 0
-        try connection.forEachRow(
-            "SELECT \"table\", object FROM ferry_absent ORDER BY 1, 2 LIMIT \(Self.batchSize)"
-        ) { row in
-            if let id: ObjectID = row.id(1) { objects[row.int(0), default: []].append(id) }
-            count += 1
-        }
+        let list = AbsentList(connection)
+        let (objects, count) = try list.first(Self.batchSize)
         tables = Set(objects.keys)
         var again: Set<RowToken> = []
         var dropped: [Int: [ObjectID]] = [:]
@@ -114,11 +104,7 @@ private struct AbsentSettlement {
         tables.formUnion(written.map(\.table))
         try RowProjector(access).settle(written)
         for (table, ids) in objects {
-            for id in ids {
-                try connection.execute(
-                    "DELETE FROM ferry_absent WHERE \"table\" = ? AND object = ?", .integer(Int64(table)),
-                    .blob(id.bytes[...]))
-            }
+            for id in ids { try list.remove(RowToken(table: table, id: id)) }
         }
         return count < Self.batchSize
     }

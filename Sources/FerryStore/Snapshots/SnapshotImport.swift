@@ -17,7 +17,7 @@ extension StoreSession {
         {
             return
         }
-        try access.connection.execute("DELETE FROM ferry_absent")
+        try AbsentList(access.connection).removeAll()
         try ImportProgress(device: device, manifest: checksum, isFresh: try isFresh()).save(access.meta)
     }
 
@@ -111,6 +111,6 @@ enum SnapshotImport {
     /// Abandons an unfinished snapshot.
     static func abandon(_ connection: SQLConnection) throws {
         try MetaTable(connection: connection).remove(.snapshot)
-        try connection.execute("DELETE FROM ferry_absent")
+        try AbsentList(connection).removeAll()
     }
 }

@@ -49,23 +49,10 @@ struct SnapshotSource {
         return positions
     }
 
-    /// The knowledge of logs beyond their replayed positions; the rest answers no query any more.
     private func contexts() throws -> [SnapshotManifest.Context] {
-        var contexts: [SnapshotManifest.Context] = []
-        try access.connection.forEachRow(
-            """
-            SELECT author.id, other.id, c.time, c.seen FROM ferry_context c
-            JOIN ferry_device author ON author.number = c.author JOIN ferry_device other ON other.number = c.other
-            WHERE c.seen > other.time ORDER BY author.id, other.id, c.time
-            """
-        ) { row in
-            guard let author: DeviceID = row.id(0), let other: DeviceID = row.id(1) else { return }
-            contexts.append(
-                .init(
-                    author: author, other: other, time: HybridTime(rawValue: UInt64(bitPattern: row.integer(2))),
-                    seen: HybridTime(rawValue: UInt64(bitPattern: row.integer(3)))))
+        try access.contexts.entriesBeyondReplay().map {
+            .init(author: $0.author, other: $0.other, time: $0.time, seen: $0.seen)
         }
-        return contexts
     }
 }
 

@@ -121,6 +121,52 @@ final class ConflictTable {
         statement.bind(Int64(bitPattern: side.stamp.time.rawValue), place + 2)
     }
 
+    /// The number of the last recorded conflict; 0 without any.
+    static func lastNumber(_ connection: SQLConnection) throws -> Int64 {
+        Int64(try connection.count("SELECT max(number) FROM ferry_conflict"))
+    }
+
+    /// The number of fields that differed, in rows and in unified rows.
+    static func differingFieldCount(_ connection: SQLConnection) throws -> Int {
+        try connection.count("SELECT count(*) FROM ferry_conflict WHERE kind IN ('field', 'joined')")
+    }
+
+    /// True if any conflict is unresolved.
+    func hasUnresolved() throws -> Bool {
+        try connection.count("SELECT EXISTS(SELECT 1 FROM ferry_conflict WHERE resolved IS NULL)") != 0
+    }
+
+    /// True if a conflict of an object is unresolved.
+    func isUnresolved(_ object: RowToken) throws -> Bool {
+        try connection.count(
+            "SELECT EXISTS(SELECT 1 FROM ferry_conflict WHERE \"table\" = ? AND object = ? AND resolved IS NULL)",
+            .integer(Int64(object.table)), .blob(object.id.bytes[...])) != 0
+    }
+
+    /// The objects of a table with fields that differed between a device's rows of a time and other rows.
+    func differingObjects(in table: Int, of device: DeviceID, at time: HybridTime) throws -> Set<ObjectID> {
+        var objects: Set<ObjectID> = []
+        try connection.forEachRow(
+            """
+            SELECT DISTINCT object FROM ferry_conflict WHERE "table" = ?1 AND kind IN ('field', 'joined')
+            AND (lost_device = ?2 AND lost_time = ?3 OR kept_device = ?2)
+            """,
+            [
+                .integer(Int64(table)), .integer(Int64(try devices.number(of: device))),
+                .integer(Int64(bitPattern: time.rawValue)),
+            ]
+        ) { if let id: ObjectID = $0.id(0) { objects.insert(id) } }
+        return objects
+    }
+
+    /// Removes the conflicts of a kind that a device's write of a time lost.
+    func forget(_ object: RowToken, _ kind: String, lost: Stamp) throws {
+        try connection.execute(
+            "DELETE FROM ferry_conflict WHERE \"table\" = ? AND object = ? AND kind = ? AND lost_device = ? AND lost_time = ?",
+            .integer(Int64(object.table)), .blob(object.id.bytes[...]), .text(kind),
+            .integer(Int64(try devices.number(of: lost.device))), .integer(Int64(bitPattern: lost.time.rawValue)))
+    }
+
     /// Number of unresolved conflicts.
     static func unresolvedCount(_ connection: SQLConnection) throws -> Int {
         try connection.count("SELECT count(*) FROM ferry_conflict WHERE resolved IS NULL")

@@ -33,6 +33,41 @@ final class ContextLog {
         }
     }
 
+    /// An entry: the author had seen the other device's log up to `seen` at a time.
+    struct Entry {
+        var author: DeviceID
+        var other: DeviceID
+        var time: HybridTime
+        var seen: HybridTime
+    }
+
+    /// Adds an entry of a snapshot.
+    func add(_ entry: Entry) throws {
+        try connection.execute(
+            "INSERT OR IGNORE INTO ferry_context VALUES (?, ?, ?, ?)",
+            .integer(Int64(try devices.number(of: entry.author))), .integer(Int64(try devices.number(of: entry.other))),
+            .integer(Int64(bitPattern: entry.time.rawValue)), .integer(Int64(bitPattern: entry.seen.rawValue)))
+    }
+
+    /// The knowledge of logs beyond their replayed positions; the rest answers no query any more.
+    func entriesBeyondReplay() throws -> [Entry] {
+        var entries: [Entry] = []
+        try connection.forEachRow(
+            """
+            SELECT author.id, other.id, c.time, c.seen FROM ferry_context c
+            JOIN ferry_device author ON author.number = c.author JOIN ferry_device other ON other.number = c.other
+            WHERE c.seen > other.time ORDER BY author.id, other.id, c.time
+            """
+        ) { row in
+            guard let author: DeviceID = row.id(0), let other: DeviceID = row.id(1) else { return }
+            entries.append(
+                Entry(
+                    author: author, other: other, time: HybridTime(rawValue: UInt64(bitPattern: row.integer(2))),
+                    seen: HybridTime(rawValue: UInt64(bitPattern: row.integer(3)))))
+        }
+        return entries
+    }
+
     /// Removes entries no query will need. Future changes of a device's log are later than everything replayed from the
     /// log. So an author with no more knowledge than this store cannot have known them.
     ///

@@ -30,7 +30,7 @@ extension Store {
 
     /// The number of the last recorded conflict; 0 without any.
     package func lastConflictNumber() throws -> Int64 {
-        try read { Int64(try $0.count("SELECT max(number) FROM ferry_conflict")) }
+        try read { try ConflictTable.lastNumber($0) }
     }
 
     /// Marks conflicts as resolved by a person. They stay, but are neither listed nor counted by default. Only this

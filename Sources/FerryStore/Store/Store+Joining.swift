@@ -82,6 +82,6 @@ extension Store {
 
     /// The number of fields differing between pre-existing rows and the container's rows.
     package func differingFieldCount() throws -> Int {
-        try read { try $0.count("SELECT count(*) FROM ferry_conflict WHERE kind IN ('field', 'joined')") }
+        try read { try ConflictTable.differingFieldCount($0) }
     }
 }
