@@ -79,8 +79,10 @@ bench: setup ## Measure Ferry beside plain SQLite (BENCH="--quick" for a short r
 format: ## Format the sources
 	$(SWIFT) format --in-place --recursive --parallel Sources Tests Benchmarks/Sources Examples Package.swift
 
-lint: ## Check the sources' format, the directions between the rooms of the store, and the names and sentences in Docs
+lint: ## Check the format, rooms, tables and shapes of the sources, and the names and sentences in Docs
 	@Scripts/check-rooms
+	@Scripts/check-tables
+	@Scripts/check-shapes
 	@Scripts/check-pages
 	@Scripts/check-prose
 	$(SWIFT) format lint --strict --recursive --parallel Sources Tests Benchmarks/Sources Examples Package.swift
