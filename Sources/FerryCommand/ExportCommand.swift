@@ -10,7 +10,8 @@ struct ExportCommand: DatabaseCommand {
         discussion: """
             Syncs first, if the container is there, and then writes a snapshot of the whole state: rows, what is hidden \
             or deleted, and how far each device's changes are in it. `ferry import` merges the file into any database of \
-            the container, or makes a database of it. A file that has the name is replaced once the new one is whole.
+            the container, or makes a database of it. A file that has the name is replaced once the new one is whole. The \
+            file is not sealed: of a sealed container it is written with --open alone.
 
             JSON: {"path", "bytes", "objects", "tables", "container": {"id", "name"}, "seconds"}
 
@@ -24,11 +25,16 @@ struct ExportCommand: DatabaseCommand {
     @Argument(help: "The file to write.", completion: .file())
     var file: String
 
+    @Flag(help: "Write the file though the container is sealed; whoever has the file can read it.")
+    var open = false
+
     @OptionGroup var output: OutputOptions
 
     func perform(_ console: Console) throws {
         let replica = try Replica(path: argument.database)
-        let report = try ProgressBar.during(console) { try replica.exportSnapshot(to: file, progress: $0) }
+        let report = try ProgressBar.during(console) {
+            try replica.exportSnapshot(to: file, isOpen: open, progress: $0)
+        }
         if console.isJSON { return try console.emit(report) }
         try console.say(
             console.style.green("Wrote \(Wording.count(report.objects, "row")) to \(file).")

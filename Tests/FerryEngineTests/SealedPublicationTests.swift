@@ -272,6 +272,36 @@ final class SealedPublicationTests: XCTestCase {
         XCTAssertEqual(try names(1), ["kept in a snapshot"])
     }
 
+    func testAMemberThatReplayedAnotherEndOfALogIsFound() throws {
+        try pack(0, "one")
+        try publish(0)
+        try receive(1)
+        try publisher(1).refreshHead(stores[1].reading())
+        // A third device that knows what the second one knows looks at the second one's head.
+        var heads = try ContainerView(container(0), except: keys[0].device).heads
+        let known = try stores[1].reading()
+        XCTAssertEqual(ForkedViews(heads, known, except: []).all, [])
+        heads[keys[1].device]?.sealed?.chainEnds[keys[0].device] = 0x0bad
+        let view = ForkedViews.View(author: keys[0].device, reader: keys[1].device, sequence: 1)
+        XCTAssertEqual(ForkedViews(heads, known, except: []).all, [view])
+        XCTAssertEqual(ForkedViews(heads, known, except: [keys[0].device]).all, [], "a log that heals by other ways")
+        // Behind another number nothing is compared, and an unknown end says nothing.
+        var others = heads
+        others[keys[1].device]?.acknowledgements[keys[0].device]?.sequence = 2
+        XCTAssertEqual(ForkedViews(others, known, except: []).all, [])
+        heads[keys[1].device]?.sealed?.chainEnds = [:]
+        XCTAssertEqual(ForkedViews(heads, known, except: []).all, [])
+    }
+
+    func testAFileOfAllRowsIsWrittenOnPurposeAlone() throws {
+        try pack(0, "secret")
+        let path = NSTemporaryDirectory() + "/ferry-sealed-\(UUID().uuidString).ferry"
+        XCTAssertThrowsError(try replica(0).exportSnapshot(to: path)) {
+            XCTAssertEqual(($0 as? FerryError)?.code, .invalidArgument)
+        }
+        XCTAssertFalse(FileManager.default.fileExists(atPath: path))
+    }
+
     func testNothingIsPublishedWithoutAnEpochAndNothingCountsAsLost() throws {
         for number in 0..<2 {
             try pack(0, "row \(number)")

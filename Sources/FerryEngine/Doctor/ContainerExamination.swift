@@ -52,7 +52,24 @@ struct ContainerExamination {
                     advice: "Ferry's clock there follows once the date is right; what it wrote before keeps its time."))
         }
         try reportRefusals(names, &report)
+        if container.isSealed { try reportForkedViews(names, &report) }
         try recordActivity(&report)
+    }
+
+    /// Adds logs of which another member replayed other changes under the same number.
+    private func reportForkedViews(_ names: [DeviceID: String], _ report: inout DoctorReport) throws {
+        let heads = try ContainerView(container, except: replica.identity.device).heads
+        for view in ForkedViews(heads, known, except: superseded.union(abandoned)).all {
+            let author =
+                view.author == replica.identity.device ? "this device" : names[view.author] ?? view.author.description
+            report.add(
+                .init(
+                    .fault, names[view.reader] ?? view.reader.description,
+                    "It replayed other changes of \(author) than this device, up to the same number, \(view.sequence).",
+                    advice:
+                        "Look whether two computers write with the keys of \(author), and whether all devices share one folder. "
+                        + "If somebody else may have its keys, remove it."))
+        }
     }
 
     /// Adds logs with whole files that cannot be replayed.

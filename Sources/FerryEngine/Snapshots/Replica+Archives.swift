@@ -42,14 +42,23 @@ extension Replica {
     ///
     /// Syncs first, if the container is present. Any device of the container can import the file, and so can a new
     /// device.
+    /// - Parameter isOpen: true: also where the container is sealed. The file is not: whoever has the file can read it.
     /// - Throws:
     ///   - `busy` if the container is away and changes wait to be published: no device could ever get these changes
     ///     from this file;
-    ///   - `invalidArgument` for a path in the container's folder;
+    ///   - `invalidArgument` for a path in the container's folder, and for a sealed container unless `isOpen`;
     ///   - `inputOutput`.
-    package func exportSnapshot(to path: String, progress: ProgressHandler? = nil) throws -> ExportReport {
+    package func exportSnapshot(
+        to path: String, isOpen: Bool = false, progress: ProgressHandler? = nil
+    ) throws -> ExportReport {
         let start = environment.clock.milliseconds()
         let file = Self.absolutePath(path)
+        if identity.genesis != nil, !isOpen {
+            throw FerryError(
+                .invalidArgument,
+                "The container is sealed, and a file of `ferry export` is not: whoever has the file can read all rows. Write it all "
+                    + "the same with --open, and keep it where nobody else looks.", path: file)
+        }
         guard !file.hasPrefix(identity.containerPath + "/") else {
             throw FerryError(
                 .invalidArgument, "The file would lie inside the container's folder. Choose another place.", path: file)
