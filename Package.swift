@@ -66,7 +66,7 @@ let package = Package(
         .executableTarget(
             name: "FerryCommand",
             dependencies: [
-                "Ferry", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "Ferry", "FerrySeal", .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),

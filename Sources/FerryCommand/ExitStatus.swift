@@ -62,6 +62,10 @@ enum ExitStatus: Int32 {
         .keyMissing: .noPermission,
         .keyExposed: .noPermission,
         .codeRefused: .noPermission,
+        .notMember: .noPermission,
+        .removalRefused: .noPermission,
+        .enrolmentPending: .tryAgain,
+        .membersDiffer: .badData,
         .internalInconsistency: .bug,
 
         .nothingFound: .nothingFound,

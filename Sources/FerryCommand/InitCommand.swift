@@ -10,7 +10,8 @@ struct InitCommand: DatabaseCommand {
             ferry init <database> <container> [--name <name>] [--tables <a,b>]
             [--except <a,b>] [--identity <table=col,col>] ...
             [--reference <table.col=table>] ...
-            [--plain-reference <table.col,col>] ... [<options>]
+            [--plain-reference <table.col,col>] ...
+            [--sealed [--recovery-to <file> | --no-recovery]] [<options>]
             """,
         discussion: """
             The container is a folder that the other devices get through your file syncer. It is made where it is \
@@ -19,8 +20,13 @@ struct InitCommand: DatabaseCommand {
             reference on all devices, and is named. Tables and triggers of Ferry's own, named ferry_…, are added to the \
             database; `ferry leave` removes them.
 
+            With --sealed only members can read and write the container: other devices are let in by `ferry invite`. The \
+            recovery code is shown once, on a terminal; --recovery-to writes it into a new file, --no-recovery makes none. \
+            Without --sealed whoever has the folder can read and change all of it.
+
             Examples:
               ferry init music.sqlite ~/Sync/music
+              ferry init music.sqlite ~/Sync/music --sealed
               ferry init music.sqlite ~/Sync/music --name laptop --except cache,session
               ferry init music.sqlite ~/Sync/music --identity tag=name,color
               ferry init music.sqlite ~/Sync/music --reference track.album_id=album
@@ -32,15 +38,32 @@ struct InitCommand: DatabaseCommand {
     @OptionGroup var folder: ContainerArgument
     @OptionGroup var naming: DeviceNameOption
     @OptionGroup var selecting: TableSelectionOptions
+
+    @Flag(help: "Let only members read and write the container.")
+    var sealed = false
+
+    @OptionGroup var recovery: RecoveryOptions
     @OptionGroup var output: OutputOptions
 
+    func validate() throws {
+        if recovery.isSaid && !sealed { throw ValidationError("A recovery code is for --sealed containers.") }
+    }
+
     func perform(_ console: Console) throws {
+        if sealed {
+            SecretInput.protectMemory()
+            try recovery.check(console)
+        }
         let store = try Store(path: argument.database)
         let report = try ProgressBar.during(console) { progress in
-            try Replica.create(
-                store, containerPath: folder.container, name: naming.name, selection: selecting.selection,
-                progress: progress
+            let setup = ReplicaSetup(
+                progress: progress, sealing: sealed ? .sealed(recovery: !recovery.noRecovery) : .open,
+                keepRecovery: { try recovery.keep($0, console) })
+            var report = try setup.create(
+                store, containerPath: folder.container, name: naming.name, selection: selecting.selection
             ).report
+            if sealed { report.recovery = recovery.word }
+            return report
         }
         if console.isJSON { return try console.emit(report) }
         try tell(report, console)
@@ -58,9 +81,14 @@ struct InitCommand: DatabaseCommand {
         try reportCoreData(report, console)
         try reportReferences(report, console)
         try console.say()
-        try console.say("On each other device, once the folder has arrived there:")
-        try console.say(
-            style.bold("  ferry join \(Wording.shellWord(databaseName)) <path of the folder there>"))
+        if sealed {
+            try console.say("Sealed: only members can read it. To let another device in:")
+            try console.say(style.bold("  ferry invite \(Wording.shellWord(argument.database))"))
+        } else {
+            try console.say("On each other device, once the folder has arrived there:")
+            try console.say(
+                style.bold("  ferry join \(Wording.shellWord(databaseName)) <path of the folder there>"))
+        }
         try console.say("Here and there, to keep both in step:")
         try console.say(style.bold("  ferry watch \(Wording.shellWord(argument.database))"))
         console.detail("Device \(report.device.id), container \(report.container.id).")

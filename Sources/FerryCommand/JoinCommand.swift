@@ -11,7 +11,9 @@ struct JoinCommand: DatabaseCommand {
         abstract: "Join a container that another device made.",
         usage: """
             ferry join <database> <container> [--name <name>]
-            [--rows <merge|theirs|mine>] [--match keys] [--dry-run] [<options>]
+            [--rows <merge|theirs|mine>] [--match keys] [--dry-run]
+            [--code - | --code-file <file> | --recovery - [--remove-others]]
+            [--no-wait] [<options>]
             """,
         discussion: """
             The database and the tables it lacks are made from the container. Where both have rows they merge: a row \
@@ -23,8 +25,13 @@ struct JoinCommand: DatabaseCommand {
             Rows under integer keys are the container's only where --identity was given at init, or here with \
             --match keys, for a database that is a copy of one in the container, or that left it.
 
+            A sealed container lets in who has a code of `ferry invite`, which is read from standard input (--code -), from a file, \
+            or from FERRY_CODE. Without a code it shows six words, which somebody types into `ferry approve` on a member. The \
+            recovery code needs no other device. An interrupted join goes on when it is run again.
+
             Examples:
               ferry join music.sqlite ~/Sync/music
+              ferry join music.sqlite ~/Sync/music --code -
               ferry join music.sqlite ~/Sync/music --name phone
               ferry join music.sqlite ~/Sync/music --dry-run
               ferry join copy.sqlite ~/Sync/music --match keys --rows theirs
@@ -56,15 +63,17 @@ struct JoinCommand: DatabaseCommand {
     @Flag(help: "Change nothing; count what would happen.")
     var dryRun = false
 
+    @OptionGroup var enrolling: EnrolmentOptions
     @OptionGroup var output: OutputOptions
 
     func perform(_ console: Console) throws {
-        let report = try ProgressBar.during(console) { progress in
-            try ReplicaSetup(progress: progress).join(
+        let enrolment = try enrolling.enrolment(in: folder.container, console)
+        let (replica, report) = try ProgressBar.during(console) { progress in
+            try ReplicaSetup(progress: progress, enrolment: enrolment?.0).join(
                 databasePath: argument.database, containerPath: folder.container, name: naming.name,
-                options: JoinOptions(rows: rows, match: match), isDryRun: dryRun
-            ).report
+                options: JoinOptions(rows: rows, match: match), isDryRun: dryRun)
         }
+        try enrolling.finish(replica, enrolment?.1, console)
         if console.isJSON {
             try console.emit(ReportWithFailure(report: report, waiting: report.waiting))
         } else {

@@ -10,7 +10,8 @@ struct LeaveCommand: DatabaseCommand {
             The app's rows stay as they are; so does, for the others, what this device published. Ferry's tables, its \
             triggers and the key-value store go, and with them the conflicts and whatever was hidden. Where triggers or \
             views of the app's ask ferry_replay, that one table stays and says 0. Changes that are \
-            not published yet reach nobody any more: run `ferry sync` first if they should.
+            not published yet reach nobody any more: run `ferry sync` first if they should. In a sealed container it tells the \
+            others, and forgets the keys of the device.
 
             Example:
               ferry sync music.sqlite && ferry leave music.sqlite
@@ -41,7 +42,10 @@ struct LeaveCommand: DatabaseCommand {
                 Wording.count(report.unpublished, "change was", "changes were")
                     + " not published and will not reach the other devices.")
         }
-        if hasOthers {
+        if report.isTold == false {
+            console.warn("The folder is away, so nobody was told. On another device: `ferry devices … remove \(name)`.")
+        }
+        if hasOthers, report.isTold == nil {
             console.hint("So that nothing is kept for it: `ferry devices … retire \(name)` on another device.")
         }
     }

@@ -22,7 +22,7 @@ struct RootCommand: ParsableCommand {
 
             Exit status: 0 done; 1 nothing under that key or number; 64 wrong usage; 65 bad data; 66 no database there; \
             69 container not reachable; 70 a bug in Ferry; 73 exists already; 74 reading or writing failed; \
-            75 busy, try again. With --json, errors are {"error": {"code", "message"}} on standard output.
+            75 busy, or not let in yet: try again; 77 no permission: a key or code is missing, or a device was removed. With --json, errors are {"error": {"code", "message"}} on standard output.
 
             Shell completions: ferry --generate-completion-script bash|zsh|fish
             """,
@@ -32,6 +32,11 @@ struct RootCommand: ParsableCommand {
             CommandGroup(
                 name: "Keep in step",
                 subcommands: [SyncCommand.self, WatchCommand.self, CompactCommand.self, DevicesCommand.self]),
+            CommandGroup(
+                name: "Let in and lock out",
+                subcommands: [
+                    InviteCommand.self, ApproveCommand.self, EnrolCommand.self, KeysCommand.self, SealCommand.self,
+                ]),
             CommandGroup(name: "Carry and keep", subcommands: [ExportCommand.self, ImportCommand.self]),
             CommandGroup(
                 name: "Look around",

@@ -14,7 +14,8 @@ struct StatusCommand: DatabaseCommand {
             "differingRows" those in which only the rows differ, "differingByKeys" those with an index on integer keys.
 
             JSON: {"device": {"id", "name"}, "container": {"id", "name", "path", "reachable", "problem", \
-            "failure", "failingSinceMilliseconds"}, \
+            "failure", "failingSinceMilliseconds", and in a sealed container "sealed", "epoch", "members", "claims", \
+            "copies": [{"id", "of", "admittedMilliseconds"}]}, \
             "tables": [{"name", "identity", "objects"}], "leftOut": [{"name", "reason"}], "devices": [{"id", "name", \
             "behind", "unacknowledged", "lastSeenMilliseconds", "activity", "isLeftBehind", "problem", "problemCode", \
             "problemSinceMilliseconds", "problemFile", "standing", "changesetsBehind", \

@@ -68,7 +68,30 @@ struct StatusPage {
         if report.conflicts > 0 {
             news.append(Wording.count(report.conflicts, "conflict") + "; `ferry conflicts` shows what lost.")
         }
-        return news
+        return news + membership(style)
+    }
+
+    /// What a sealed container has to say of its members.
+    private func membership(_ style: Style) -> [String] {
+        guard report.container.sealed ?? false else { return [] }
+        var lines: [String] = []
+        if let members = report.container.members {
+            lines.append("Sealed; \(Wording.count(members, "member")).")
+        }
+        if let claims = report.container.claims {
+            lines.append(
+                style.yellow(Wording.count(claims, "device asks", "devices ask")) + " to be let in: "
+                    + style.bold("ferry approve \(Wording.shellWord(database))") + ".")
+        }
+        for copy in report.container.copies ?? [] {
+            lines.append(
+                style.yellow(
+                    "A copy of \(copy.of) came in \(Wording.age(sinceMilliseconds: copy.admittedMilliseconds, now: now))."
+                )
+                    + " If that was not you, remove it: "
+                    + style.bold("ferry devices \(Wording.shellWord(database)) remove \(copy.id.prefix(8))") + ".")
+        }
+        return lines
     }
 
     /// The line for a status without anything to do.

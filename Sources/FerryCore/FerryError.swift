@@ -92,6 +92,14 @@ public struct FerryError: Error, Sendable {
         package static let keyExposed = Code(rawValue: "keyExposed")
         /// A code is none, was mistyped, was used or is over. Type it again, or ask for another one.
         package static let codeRefused = Code(rawValue: "codeRefused")
+        /// This device was removed, or nobody who is a member let it in. Its changes wait; enrol it again.
+        package static let notMember = Code(rawValue: "notMember")
+        /// A device is older than the one that was to remove it. An older device or the recovery code can.
+        package static let removalRefused = Code(rawValue: "removalRefused")
+        /// A newcomer is not let in yet. Try again later: what was begun goes on.
+        package static let enrolmentPending = Code(rawValue: "enrolmentPending")
+        /// Two members know the same records and take other devices for members.
+        package static let membersDiffer = Code(rawValue: "membersDiffer")
         /// A bug in Ferry: an invariant does not hold.
         public static let internalInconsistency = Code(rawValue: "internalInconsistency")
     }

@@ -107,7 +107,7 @@ extension Replica {
     /// Returns which devices are active by a look at the container, and the news for the store.
     func presentActivity(
         _ look: ContainerView, _ reading: StoreSummary
-    ) -> (activity: DeviceActivity, notes: [DeviceRecord]) {
+    ) throws -> (activity: DeviceActivity, notes: [DeviceRecord]) {
         let records = reading.devices
         let now = environment.clock.milliseconds()
         let notes = DeviceActivity.notes(
@@ -119,6 +119,9 @@ extension Replica {
             let known = Set(records.map(\.id))
             present = records.map { news[$0.id] ?? $0 } + notes.filter { !known.contains($0.id) }
         }
+        // Nothing is kept for a device that is out.
+        let gone = try devicesThatAreOut()
+        if !gone.isEmpty { present.removeAll { gone.contains($0.id) } }
         return (
             DeviceActivity(own: identity.device, records: present, heads: look.heads, now: now, retention), notes
         )
@@ -128,7 +131,7 @@ extension Replica {
     /// - Returns: the active devices, and the store's knowledge afterwards.
     func recordActivity(_ look: ContainerView) throws -> (activity: DeviceActivity, reading: StoreSummary) {
         let reading = try store.reading()
-        let (activity, notes) = presentActivity(look, reading)
+        let (activity, notes) = try presentActivity(look, reading)
         if notes.isEmpty { return (activity, reading) }
         try store.recordLastSeen(notes)
         return (activity, try store.reading())

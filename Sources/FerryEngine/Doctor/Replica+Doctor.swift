@@ -43,6 +43,12 @@ extension Replica {
             var examination = try ContainerExamination(self, openContainer())
             try examination.run(&report)
             lost = examination.lost
+            try MembershipExamination(replica: self).run(&report)
+        } catch let error as FerryError where [.keyMissing, .keyExposed, .notSealed].contains(error.code) {
+            report.findings.removeAll { $0.subject == "folder" }
+            report.add(
+                .init(
+                    .fault, "folder", error.message, advice: Self.advice(error.code), file: error.path))
         } catch let error as FerryError where Self.isOfTheContainer(error.code) {
             // The last sync failed for the same reason.
             report.findings.removeAll { $0.subject == "folder" }
@@ -54,6 +60,14 @@ extension Replica {
                     since: try store.reading().failure.flatMap { $0.isSame(as: error) ? $0.sinceMilliseconds : nil }))
         }
         return (report, lost)
+    }
+
+    private static func advice(_ code: FerryError.Code) -> String {
+        switch code {
+        case .keyMissing: "Nothing is lost: what is written here waits. Run `ferry enrol`."
+        case .keyExposed: "Take the rights of others away, and run `ferry keys … renew`."
+        default: "Somebody put a plain marker or file into the folder. Find out who, and restore the folder."
+        }
     }
 
     private func repair(lost: UInt64) throws {

@@ -6,9 +6,7 @@ import Foundation
 /// An attempt to join a container, with everything known before the database is touched.
 struct JoinAttempt {
     let setup: ReplicaSetup
-    let container: Container
-    /// The container's absolute path.
-    let path: String
+    let place: JoinPlace
     /// The schema taken from the container.
     let schema: JoinedSchema
     let deviceName: String
@@ -18,14 +16,14 @@ struct JoinAttempt {
     /// The beginning, in milliseconds.
     let start: Int64
     private var environment: ReplicaEnvironment { setup.environment }
+    private var container: Container { place.container }
+    private var path: String { place.path }
 
     /// Makes the attempt with a database.
     /// - Returns: the replica; `nil` for a trial.
     func join(_ store: Store) throws -> (replica: Replica?, report: JoinReport) {
         try Replica.refuseDatabase(at: store.path, inside: path)
-        let identity = StoreIdentity(
-            device: environment.random.makeID(), deviceName: deviceName, container: container.id,
-            containerName: container.name, containerPath: path)
+        let identity = place.identity(named: deviceName, environment.random)
         let selection = try Replica.selection(schema.record, store)
         // Without rows to compare, the container is replayed in parts, each in a transaction.
         let hasRows = try store.hasRows(selection)
@@ -38,7 +36,8 @@ struct JoinAttempt {
         if hasRows {
             (leftOut, replica, sync) = try store.atomically {
                 func begin() throws -> (leftOut: [LeftOutTable], joining: JoiningRows, packed: PassOutcome) {
-                    let leftOut = try store.beginTracking(identity, selection, rowsAreOld: true)
+                    let leftOut = try store.beginTracking(
+                        identity, selection, rowsAreOld: true, sealed: place.beginning)
                     try store.awaitCounting(by: container.devices())
                     var joining = try JoiningRows(Replica(store, environment: environment), container, options)
                     let packed = try joining.pack()
@@ -68,7 +67,8 @@ struct JoinAttempt {
             if isPublishing { try publish(what: replica, &sync) }
         } else {
             do {
-                leftOut = try store.beginTracking(identity, selection, rowsAreOld: true)
+                leftOut = try store.beginTracking(
+                    identity, selection, rowsAreOld: true, sealed: place.beginning)
                 try store.awaitCounting(by: container.devices())
                 replica = try Replica(store, environment: environment)
                 let packed = try store.pass(replaying: [], encode: replica.segmentEncoding(for: identity))
@@ -85,6 +85,7 @@ struct JoinAttempt {
                 throw error
             }
         }
+        if isPublishing { try place.enrolment?.end(container) }
         let status = try store.status()
         let compared =
             counts

@@ -64,7 +64,8 @@ extension Replica {
         report.published.changes = packed.packed
         report.published.segments = packed.packed > 0 ? 1 : 0
         try SnapshotChooser(replica: self, container: container, isPublishing: false).start(&report)
-        var reader = LogReader(container: container, device: identity.device, room: availableBytes)
+        var reader = LogReader(
+            container: container, device: identity.device, ends: try logEnds(), room: availableBytes)
         var refused: [DeviceID: FerryError] = [:]
         while true {
             reader.setAside = Set(refused.keys)

@@ -44,6 +44,7 @@ extension Replica {
                     + "new one (`ferry join`), and begin again.", path: path)
         }
         do {
+            memory.forget()
             try store.reopen { connection in
                 guard let present = try Store.identity(connection), present.container == identity.container else {
                     throw hasMoved ? replaced("It does not belong to the container.") : leftContainer
@@ -113,29 +114,39 @@ extension Replica {
         return nil
     }
 
-    private func becomeNewDevice(_ reason: Renewal.Reason, _ container: Container) throws -> Renewal {
-        let log = try OwnLog(store, container, identity, isComplete: true)
-        let common = log.common
+    /// Gives the database a new device ID. In a sealed container the former device lets the new one in.
+    /// - Throws: `notMember`, `keyMissing` in a sealed container.
+    func becomeNewDevice(_ reason: Renewal.Reason, _ container: Container) throws -> Renewal {
         let former = identity.device
-        // Without a known time, every stamp of the former device is written again.
-        let position = LogPosition(sequence: common.sequence, time: common.time ?? .zero)
-        let branches =
-            try common.isForked
-            ? OwnLog.changesets(after: common.sequence, container, former, own: log.ownNames) : []
-        var published = PublishedLog(
-            position: position, checksum: common.checksum, isForked: common.isForked,
-            isForkCertain: log.isForkCertain, isWhole: log.isWhole, end: log.end)
-        published.branches = branches
+        let successor = try successor()
+        let published = try publishedLog(container)
         let sentAgain = try store.becomeNewDevice(
-            environment.random.makeID(), published: published, fingerprint: fingerprint,
-            encode: segmentEncoding(for: identity))
+            successor?.device ?? environment.random.makeID(), published: published, fingerprint: fingerprint,
+            membership: .init(record: successor?.record), encode: segmentEncoding(for: identity))
+        memory.forget()
         try refreshIdentity()
-        if common.isForked {
+        if published.isForked {
             let branches = try ForkedLog(container.segmentFiles(of: former), of: former, container)
             try store.recordMergedBranches(branches.read.sorted(), of: former)
         }
         return Renewal(
-            reason: common.isForked ? .cloned : reason, formerDevice: former.description,
+            reason: published.isForked && reason != .keys ? .cloned : reason, formerDevice: former.description,
             device: identity.device.description, sentAgain: sentAgain)
+    }
+
+    /// How far this device's log in the container is this database's own, and what other copies wrote behind.
+    func publishedLog(_ container: Container) throws -> PublishedLog {
+        let log = try OwnLog(store, container, identity, isComplete: true)
+        let common = log.common
+        // Without a known time, every stamp of the former device is written again.
+        let position = LogPosition(sequence: common.sequence, time: common.time ?? .zero)
+        let branches =
+            try common.isForked
+            ? OwnLog.changesets(after: common.sequence, container, identity.device, own: log.ownNames) : []
+        var published = PublishedLog(
+            position: position, checksum: common.checksum, isForked: common.isForked,
+            isForkCertain: log.isForkCertain, isWhole: log.isWhole, end: log.end)
+        published.branches = branches
+        return published
     }
 }

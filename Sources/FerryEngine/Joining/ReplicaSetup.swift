@@ -1,6 +1,7 @@
 import FerryContainer
 import FerryCore
 import FerryLog
+import FerrySeal
 import FerryStore
 import Foundation
 
@@ -9,10 +10,22 @@ package struct ReplicaSetup {
     /// The outside world.
     let environment: ReplicaEnvironment
     let progress: ProgressHandler?
+    /// Whether a new container is sealed.
+    private let sealing: ContainerSealing
+    /// Gets the recovery code of a sealed container before anything is published. Nothing else keeps it.
+    private let keepRecovery: (SecretCode) throws -> Void
+    /// For joining a sealed container, in which somebody has let the device in.
+    private let enrolment: Enrolment?
 
-    package init(environment: ReplicaEnvironment = .live, progress: ProgressHandler? = nil) {
+    package init(
+        environment: ReplicaEnvironment = .live, progress: ProgressHandler? = nil, sealing: ContainerSealing = .open,
+        keepRecovery: @escaping (SecretCode) throws -> Void = { _ in }, enrolment: Enrolment? = nil
+    ) {
         self.environment = environment
         self.progress = progress
+        self.sealing = sealing
+        self.keepRecovery = keepRecovery
+        self.enrolment = enrolment
     }
 
     /// Creates a container for a database; as `Replica.create`.
@@ -34,11 +47,13 @@ package struct ReplicaSetup {
         let deviceName = try Replica.checkedName(name)
         let hints = try store.referenceHints(selection)
         let coreData = try store.coreDataAdvice(selection)
-        let container = try makeContainer(at: path)
+        let (container, membership) = try NewContainer(path, sealing, environment).make()
+        if let recovery = membership?.recovery { try keepRecovery(recovery) }
         let identity = StoreIdentity(
-            device: environment.random.makeID(), deviceName: deviceName, container: container.id,
-            containerName: container.name, containerPath: path)
-        let leftOut = try store.beginTracking(identity, selection)
+            device: membership?.keys.device ?? environment.random.makeID(), deviceName: deviceName,
+            container: container.id, containerName: container.name, containerPath: path,
+            genesis: membership?.first.hash)
+        let leftOut = try store.beginTracking(identity, selection, sealed: membership?.beginning)
         let replica = try Replica(store, environment: environment)
         let (sync, withoutKey) = try replica.firstPublication(container, progress)
         let status = try store.status()
@@ -55,36 +70,18 @@ package struct ReplicaSetup {
                     isTranslated: isTranslated)
             }, hints: hints, coreData: coreData, plainReferences: try store.plainReferences(),
             published: sync.published, rowsWithoutKey: withoutKey,
-            seconds: Double(environment.clock.milliseconds() - start) / 1000)
+            seconds: Double(environment.clock.milliseconds() - start) / 1000, sealed: membership == nil ? nil : true)
         return (replica, report)
-    }
-
-    /// Creates a container, or uses the container of an interrupted attempt, into which nobody has published.
-    private func makeContainer(at path: String) throws -> Container {
-        do {
-            return try Container.create(
-                at: path, name: (path as NSString).lastPathComponent, fileSystem: environment.fileSystem,
-                clock: environment.clock, random: environment.random)
-        } catch let error as FerryError where error.code == .containerExists {
-            // A folder that cannot be opened as a container is no leftover of this attempt. The first error says more.
-            let present = try? Container.open(
-                at: path, fileSystem: environment.fileSystem, random: environment.random)
-            guard let present, try present.devices().isEmpty else { throw error }
-            return present
-        }
     }
 
     // MARK: Joining
 
     /// Opens a container to join.
-    /// - Returns: also the container's absolute path, and the time of the beginning in milliseconds.
-    private func open(_ containerPath: String) throws -> (path: String, container: Container, start: Int64) {
+    /// - Returns: also the time of the beginning in milliseconds.
+    private func open(_ containerPath: String) throws -> (place: JoinPlace, start: Int64) {
         let start = environment.clock.milliseconds()
         try Store.checkClock(environment.clock)
-        let path = Replica.absolutePath(containerPath)
-        let container = try Container.open(
-            at: path, expecting: nil, fileSystem: environment.fileSystem, random: environment.random)
-        return (path, container, start)
+        return (try JoinPlace(containerPath, enrolment, environment), start)
     }
 
     /// Joins a database to an existing container (`ferry join`).
@@ -92,25 +89,26 @@ package struct ReplicaSetup {
     /// A missing database file and missing tables are made from the container. Rows on both sides merge as `options`
     /// say.
     /// - Parameter isDryRun: true: work on a copy of the database, and publish nothing.
+    /// - Throws: `keyMissing` for a sealed container without an enrolment; `enrolmentPending` while nobody has let the device in.
     package func join(
         databasePath: String, containerPath: String, name: String? = nil, options: JoinOptions = JoinOptions(),
         isDryRun: Bool = false
     ) throws -> (replica: Replica?, report: JoinReport) {
         if isDryRun { return try (nil, dryRun(databasePath, containerPath, name, options)) }
-        let (path, container, start) = try open(containerPath)
-        try Replica.refuseDatabase(at: databasePath, inside: path)
+        let (place, start) = try open(containerPath)
+        try Replica.refuseDatabase(at: databasePath, inside: place.path)
         let exists = FileManager.default.fileExists(atPath: databasePath)
         if exists {
             try Replica.refuseIfTracked(Store(path: databasePath, clock: environment.clock, random: environment.random))
         }
-        let schemas = try ContainerSchemas(of: container)
+        let schemas = try ContainerSchemas(of: place.container)
         var isKept = exists
         do {
             let schema = try schemas.created(at: databasePath)
             let store = try Store(path: databasePath, clock: environment.clock, random: environment.random)
             do {
                 let attempt = JoinAttempt(
-                    setup: self, container: container, path: path, schema: schema,
+                    setup: self, place: place, schema: schema,
                     deviceName: try Replica.checkedName(name), options: options, isPublishing: true, start: start)
                 return try attempt.join(store)
             } catch {
@@ -138,12 +136,12 @@ package struct ReplicaSetup {
     package func join(
         _ store: Store, containerPath: String, name: String? = nil, options: JoinOptions = JoinOptions()
     ) throws -> (replica: Replica, report: JoinReport) {
-        let (path, container, start) = try open(containerPath)
+        let (place, start) = try open(containerPath)
         try Replica.refuseIfTracked(store)
-        try Replica.refuseDatabase(at: store.path, inside: path)
-        let schema = try ContainerSchemas(of: container).shared(with: store)
+        try Replica.refuseDatabase(at: store.path, inside: place.path)
+        let schema = try ContainerSchemas(of: place.container).shared(with: store)
         let attempt = JoinAttempt(
-            setup: self, container: container, path: path, schema: schema,
+            setup: self, place: place, schema: schema,
             deviceName: try Replica.checkedName(name), options: options, isPublishing: true, start: start)
         let (replica, report) = try attempt.join(store)
         guard let replica else { throw FerryError(.internalInconsistency, "A join made no replica.") }
@@ -155,7 +153,7 @@ package struct ReplicaSetup {
     private func dryRun(
         _ databasePath: String, _ containerPath: String, _ name: String?, _ options: JoinOptions
     ) throws -> JoinReport {
-        let (path, container, start) = try open(containerPath)
+        let (place, start) = try open(containerPath)
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
             "ferry-dry-run-\(environment.random.next())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
@@ -166,10 +164,10 @@ package struct ReplicaSetup {
             try Replica.refuseIfTracked(original)
             try original.copy(to: copy)
         }
-        let schema = try ContainerSchemas(of: container).created(at: copy)
+        let schema = try ContainerSchemas(of: place.container).created(at: copy)
         let store = try Store(path: copy, clock: environment.clock, random: environment.random)
         let attempt = JoinAttempt(
-            setup: self, container: container, path: path, schema: schema,
+            setup: self, place: place, schema: schema,
             deviceName: try Replica.checkedName(name), options: options, isPublishing: false, start: start)
         return try attempt.join(store).report
     }

@@ -11,6 +11,10 @@ package struct Renewal: Codable, Equatable, Sendable {
         case restored
         /// Another copy has published under the same device ID.
         case cloned
+        /// The device's keys were replaced (`ferry keys renew`).
+        case keys
+        /// The database had no key here, or was out, and was let in again (`ferry enrol`).
+        case enrolled
     }
 
     package var reason: Reason
@@ -27,6 +31,8 @@ package struct Renewal: Codable, Equatable, Sendable {
             case .copied: "This database is a copy, or was moved to another machine."
             // Restored and cloned databases cannot be told apart for certain.
             case .restored, .cloned: "This database was restored from a backup, or another copy of it is in use."
+            case .keys: "This device has new keys."
+            case .enrolled: "This database was let in again."
             }
         let loss = reason == .copied ? "nothing is lost" : "nothing that was sent is lost"
         return cause + " It goes on as a device of its own; \(loss), and there is nothing to do."

@@ -15,7 +15,9 @@ public final class Replica: Sendable {
     /// How long the container keeps files.
     let retention: RetentionSettings
     private let known: Locked<Known>
-    private let heads: HeadCache
+    let heads: HeadCache
+    /// What is known of the membership of a sealed container.
+    let memory = MembershipMemory()
     /// Memory of earlier looks at the container, for the syncs of this process.
     let quiet: UnchangedLogs
     let last = UnchangedScan()
@@ -68,12 +70,6 @@ public final class Replica: Sendable {
             retention: retention)
     }
 
-    func openContainer() throws -> Container {
-        try Container.open(
-            at: identity.containerPath, expecting: ContainerPin(id: identity.container),
-            fileSystem: environment.fileSystem, random: environment.random, heads: heads)
-    }
-
     // MARK: Sync
 
     /// Makes a pass both ways: reads other devices' logs, packs local changes, replays, and publishes, until nothing is
@@ -118,9 +114,11 @@ public final class Replica: Sendable {
 
     private func syncLocked(isThorough: Bool, _ progress: ProgressHandler?) throws -> SyncReport {
         let start = environment.clock.milliseconds()
-        let container: Container
+        var container: Container
+        let members: MemberReader.Look?
         do {
             container = try openContainer()
+            members = try learn(&container, isForced: isThorough)
         } catch {
             // Local changes are packed even while the folder is away. A copy's changes stay pending until the folder is
             // back: only the folder shows what was sent.
@@ -129,7 +127,8 @@ public final class Replica: Sendable {
             }
             throw error
         }
-        var report = try SyncRun(self, container, isThorough: isThorough, progress).run()
+        let run = SyncRun(self, container, isThorough: isThorough, progress)
+        var report = try run.run(members)
         report.seconds = Double(environment.clock.milliseconds() - start) / 1000
         return report
     }
@@ -168,10 +167,10 @@ public final class Replica: Sendable {
     }
 
     /// Makes a reader of the other devices' logs, with this device's knowledge of the devices.
-    func reader(_ container: Container, _ reading: StoreSummary) -> LogReader {
+    func reader(_ container: Container, _ reading: StoreSummary) throws -> LogReader {
         LogReader(
-            container: container, device: identity.device, former: reading.formerDevices, ended: endedDevices(reading),
-            retired: reading.retired, room: availableBytes)
+            container: container, device: identity.device, ends: try logEnds(), former: reading.formerDevices,
+            ended: endedDevices(reading), retired: reading.retired, room: availableBytes)
     }
 
     /// The free bytes of the database's disk; `nil` if unknown.
@@ -179,7 +178,18 @@ public final class Replica: Sendable {
 
     func publisher(_ container: Container) -> Publisher {
         Publisher(
-            container: container, store: store, identity: identity, clock: environment.clock, retention: retention)
+            container: container, store: store, identity: identity, clock: environment.clock, retention: retention,
+            hold: hold(container))
+    }
+
+    /// Why nothing may be published now in a sealed container; `nil`: all may be.
+    private func hold(_ container: Container) -> FerryError? {
+        do {
+            _ = try container.sealingEpoch()
+            return nil
+        } catch {
+            return (error as? FerryError) ?? FerryError(.internalInconsistency, "\(error)")
+        }
     }
 
     /// Saves the names by which devices present themselves.
@@ -210,10 +220,13 @@ public final class Replica: Sendable {
     public func leave() throws -> LeaveReport {
         try lock.withLock {
             let unpublished = try store.unpublishedCount()
+            let isTold = try sayLeaving()
+            try forgetKeys()
             let askers = try store.endTracking()
             lock.remove()
             LeaderLock(databasePath: store.path).remove()
-            return LeaveReport(container: identity.containerPath, unpublished: unpublished, askers: askers)
+            return LeaveReport(
+                container: identity.containerPath, unpublished: unpublished, askers: askers, isTold: isTold)
         }
     }
 

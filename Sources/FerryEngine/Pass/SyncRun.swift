@@ -13,7 +13,8 @@ import FerryStore
 /// Belongs to a thread, under the device's lock.
 final class SyncRun {
     private let replica: Replica
-    private let container: Container
+    /// In a sealed container with the seal of what is known of the members by now.
+    private var container: Container
     private let isThorough: Bool
     private let progress: ProgressHandler?
     private var report = SyncReport()
@@ -25,6 +26,8 @@ final class SyncRun {
     private var refused: [DeviceID: FerryError] = [:]
     /// Logs that the container cannot give; `nil` unless the sync is thorough.
     private var undelivered: Undelivered?
+    /// Devices that this sync let into a sealed container.
+    private var admitted: [DeviceID] = []
     private var store: Store { replica.store }
     private var publisher: Publisher { replica.publisher(container) }
     private var encoding: SegmentEncoding { replica.segmentEncoding(for: replica.identity) }
@@ -38,9 +41,11 @@ final class SyncRun {
     }
 
     /// Makes all steps, and reports them.
-    func run() throws -> SyncReport {
+    /// - Parameter members: what lies there of a sealed container's membership, if it was looked at.
+    func run(_ members: MemberReader.Look?) throws -> SyncReport {
         try recognizeCopy()
-        try catchUp()
+        admitted = try replica.fulfilDuties(members, &container)
+        repeat { try catchUp() } while try replica.learn(&container, told: view.heads, &admitted)
         try adoptBranches()
         try republish()
         try uniteBranches()
@@ -55,7 +60,10 @@ final class SyncRun {
 
     /// Gives the database an ID of its own, if the database proves to be a copy.
     private func recognizeCopy() throws {
-        if let renewal = try replica.recognise(container, isThorough: isThorough) { replica.unreported = renewal }
+        guard let renewal = try replica.recognise(container, isThorough: isThorough) else { return }
+        replica.unreported = renewal
+        // The new device seals with keys of its own.
+        if replica.identity.genesis != nil { container = try replica.openContainer() }
     }
 
     /// Reads, packs, replays and publishes, batch by batch. If a log begins later, is damaged or does not arrive, a
@@ -113,10 +121,16 @@ final class SyncRun {
     /// - Returns: the store's knowledge.
     private func refreshHeadAndCompact() throws -> StoreSummary {
         let (activity, reading) = try replica.recordActivity(view)
+        let hold = publisher.hold
+        if hold == nil { try replica.acceptLogs(&container, isThorough: isThorough) }
         try publisher.refreshHead(reading, others: view.heads)
         let isSnapshotDue = try undelivered?.note(container, activity) ?? false
-        report.compaction = try replica.compactIfDue(
-            container, activity, isThorough: isThorough, isSnapshotDue: isSnapshotDue)
+        if hold == nil {
+            report.compaction = try replica.compactIfDue(
+                container, activity, isThorough: isThorough, isSnapshotDue: isSnapshotDue)
+        }
+        problems.merge(try replica.disagreements(view.heads)) { reason, _ in reason }
+        report.held = hold?.message
         return reading
     }
 
@@ -138,6 +152,9 @@ final class SyncRun {
         report.tablesApart = apart.isEmpty ? nil : apart
         report.waitingTables = reading.waitingTables.isEmpty ? nil : reading.waitingTables
         report.hidden = reading.hidden
+        let claims = replica.identity.genesis == nil ? 0 : replica.memory.claims.count
+        if claims > 0 { report.claims = claims }
+        if !admitted.isEmpty { report.admitted = admitted.sorted().map(\.description) }
         report.renewed = replica.unreported
         replica.unreported = nil
         return report
@@ -149,7 +166,7 @@ final class SyncRun {
     /// - Returns: true if the logs hold more.
     private func replayBatch() throws -> Bool {
         let reading = try store.reading()
-        var reader = replica.reader(container, reading)
+        var reader = try replica.reader(container, reading)
         (reader.quiet, reader.last) = (replica.quiet, replica.last)
         reader.setAside = Set(refused.keys)
         var batch = try reader.read(after: reading.vector, known: reading.checksums, isThorough: isThorough)

@@ -13,11 +13,13 @@ struct Publisher {
     let identity: StoreIdentity
     let clock: any WallClock
     var retention = RetentionSettings()
+    /// Why nothing may be published now; `nil`: all may be.
+    var hold: FerryError?
 
     /// Publishes everything in the outbox; small segments are joined.
     func publish(_ report: inout SyncReport, _ progress: ProgressHandler?, total: Int?) throws {
         let waiting = try store.outboxSizes()
-        if waiting.isEmpty { return }
+        if waiting.isEmpty || hold != nil { return }
         let epoch = try container.sealingEpoch()
         try gather(waiting)
         while let entry = try store.outboxEntry() {
@@ -83,6 +85,7 @@ struct Publisher {
     ///   - reading: the store's present knowledge.
     ///   - others: other devices' heads. If a head lists this device as retired, a new head contradicts.
     func refreshHead(_ reading: StoreSummary, others: [DeviceID: Head] = [:]) throws {
+        if hold != nil { return }
         let present = try? container.readHead(of: identity.device)  // a damaged or foreign head is written anew
         if let present, try isCurrent(present, reading),
             !DeviceActivity.isRetired(identity.device, written: present.writtenMilliseconds, heads: others)

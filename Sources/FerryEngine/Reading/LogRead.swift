@@ -89,7 +89,8 @@ struct LogRead {
         var cursor = Cursor(peer: peer, head: head, next: position + 1, previous: known)
         var files: ArraySlice<SegmentFile>?
         var listings = 0
-        while !batch.isFull {
+        let end = reader.ends.left[peer] ?? .max
+        while !batch.isFull, cursor.next <= end {
             if let head, head.position.sequence < cursor.next, !isThorough { return }
             var attempt: Attempt?
             // The head of a device that published a single segment since then names the segment: no listing is needed.
@@ -130,7 +131,8 @@ struct LogRead {
     private mutating func accept(_ found: Found, _ cursor: inout Cursor) {
         let peer = cursor.peer
         stalls[peer] = nil
-        for changeset in found.changesets where changeset.sequence >= cursor.next {
+        let end = reader.ends.left[peer] ?? .max
+        for changeset in found.changesets where changeset.sequence >= cursor.next && changeset.sequence <= end {
             batch.changesets.append(changeset)
             load.operations += changeset.operationCount
         }

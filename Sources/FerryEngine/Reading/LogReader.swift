@@ -16,8 +16,17 @@ struct LogReader {
     static let maximumValues = SegmentLimits.valuesAtOnce
     static let maximumBytes = 4 << 20
 
+    /// Where logs end that are not read further, in a sealed container.
+    struct Ends: Equatable {
+        /// By devices that left: the last changeset that counts.
+        var left: [DeviceID: UInt64] = [:]
+        /// By devices that are out: the last changeset that was accepted. It comes by a snapshot.
+        var accepted: [DeviceID: UInt64] = [:]
+    }
+
     let container: Container
     let device: DeviceID
+    var ends = Ends()
     /// The former IDs of this device's database.
     var former: [PreviousIdentity] = []
     /// Devices that write no more under their IDs (`Replica.endedDevices`).
@@ -40,6 +49,20 @@ struct LogReader {
     ///   - isThorough: true: look at files even if heads announce nothing.
     func read(
         after positions: VersionVector, known: [DeviceID: Checksum] = [:], isThorough: Bool
+    ) throws -> Batch {
+        var batch = try readLogs(after: positions, known: known, isThorough: isThorough)
+        // Their authors can rewrite what was not read yet: what counts comes by snapshots, as of logs that were collected.
+        for (peer, end) in ends.accepted where peer != device && end > positions[peer].sequence {
+            let stall = LogStall(.removed(end: end), at: positions[peer].sequence + 1)
+            batch.problems[peer] = stall.error(of: peer, isSuperseded: false)
+            batch.gaps[peer] = end + 1
+            batch.isQuiet = false
+        }
+        return batch
+    }
+
+    private func readLogs(
+        after positions: VersionVector, known: [DeviceID: Checksum], isThorough: Bool
     ) throws -> Batch {
         var read = LogRead(self, isThorough: isThorough)
         read.batch.devices = try container.devices().filter { $0 != device }
@@ -78,6 +101,7 @@ struct LogReader {
         let (head, version, damage) = try readHead(of: peer)
         notes.note(Container.headPath(of: peer), version)
         if let head { read.batch.heads[peer] = head }
+        if let end = ends.left[peer], position >= end { return }
         if setAside.contains(peer) { return notes.recordUnknown() }
         var directory: (version: FileVersion, milliseconds: Int64)?
         if let head, head.position.sequence <= position {

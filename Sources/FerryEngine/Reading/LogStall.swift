@@ -6,6 +6,8 @@ struct LogStall {
     enum Reason {
         /// Older changesets were removed; the log begins at this number.
         case collected(start: UInt64)
+        /// The device was removed, and its log counts up to this number.
+        case removed(end: UInt64)
         case notThereYet
         /// A part of a file is there, of so many bytes.
         case incomplete(SegmentFile, bytes: Int)
@@ -58,14 +60,14 @@ struct LogStall {
             return error
         case .damagedHead(let cause):
             return FerryError(code, message + hint, path: cause.path, device: peer, cause: cause)
-        case .collected, .notThereYet, .incomplete, .placeholder, .forked:
+        case .collected, .removed, .notThereYet, .incomplete, .placeholder, .forked:
             return FerryError(code, message + hint, path: path, device: peer, sequence: sequence)
         }
     }
 
     private var code: FerryError.Code {
         switch reason {
-        case .collected: .logCollected
+        case .collected, .removed: .logCollected
         case .notThereYet, .incomplete, .placeholder: .fileNotThereYet
         case .forked: .deviceForked
         case .damagedHead(let cause): cause.code == .damagedFile ? .fileNotThereYet : cause.code
@@ -79,6 +81,9 @@ struct LogStall {
             "Its changes from \(sequence) to \(start - 1) were removed from the container after all devices that were there had "
                 + "them. A snapshot that holds them is not there yet, or is damaged: wait for the folder's syncer, or run "
                 + "`ferry sync` on another device."
+        case .removed(let end):
+            "It was removed, and its changes from \(sequence) to \(end) count. They come by a snapshot of a device that has them, "
+                + "which is not there yet: wait for the folder's syncer, or run `ferry sync` on another device."
         case .notThereYet:
             "Its segment \(sequence) is not there yet; the folder's syncer has still to bring it."
         case .incomplete(let file, let bytes):

@@ -27,6 +27,15 @@ package struct DevicesReport: Codable, Equatable, Sendable {
         /// The IDs of successors, also of copies; `nil` without any. A device restored from a backup, or gone, writes
         /// no more and can be retired.
         package var successors: [String]?
+        /// In a sealed container `founder`, `member`, `copy`, `left` or `removed`; `nil` in an open one.
+        package var membership: String?
+        /// How it was let in: `code`, `words`, `recovery` or `copy`.
+        package var way: String?
+        /// The ID of the device that let it in; `nil`: the recovery key, or nobody.
+        package var admittedBy: String?
+        package var admittedMilliseconds: Int64?
+        /// The ID of the device that removed it; `nil`: the recovery key, or nobody.
+        package var removedBy: String?
     }
 
     package var devices: [Device]
@@ -41,12 +50,12 @@ extension Replica {
         var isReachable = true
         do {
             look = try ContainerView(openContainer(), except: identity.device)
-        } catch let error as FerryError where Self.isOfTheContainer(error.code) {
+        } catch let error as FerryError where Self.isOfTheContainer(error.code) || error.code == .notSealed {
             isReachable = false
         }
         let reading = try store.reading()
         let segments = try store.ownSegments()
-        let activity = presentActivity(look, reading).activity
+        let activity = try presentActivity(look, reading).activity
         let own = reading.vector[identity.device].sequence
         let name = try store.identity()?.deviceName ?? identity.deviceName
         let successors = Successors(look.heads, self: identity.device, reading.formerDevices).all
@@ -69,6 +78,7 @@ extension Replica {
                     isLeftBehind: activity.isLeftBehind(peer, logStart: reading.logStart),
                     successors: successors[peer.record.id]?.keys.sorted().map(\.description)))
         }
+        try addMembership(to: &devices, named: reading.names)
         return DevicesReport(devices: devices, reachable: isReachable)
     }
 

@@ -58,7 +58,7 @@ extension Replica {
         var others = heads
         others[identity.device] = nil
         let look = ContainerView(heads: others, devices: Array(others.keys))
-        let activity = presentActivity(look, reading).activity
+        let activity = try presentActivity(look, reading).activity
         let counted = Dictionary(activity.peers.map { ($0.record.id, $0) }, uniquingKeysWith: { first, _ in first })
         let indexedByKeys = try store.tablesWithIndexesOnKeys()
         let apart = Set(reading.otherGenerations.map(\.device))
@@ -91,12 +91,19 @@ extension Replica {
                 successors: successors[device]?.keys.sorted().map(\.description))
         }
         let failure = reading.failure
+        var place = StatusReport.ContainerPlace(
+            id: identity.container.description, name: identity.containerName, path: identity.containerPath,
+            reachable: problem == nil, problem: problem, failure: failure?.message,
+            failingSinceMilliseconds: failure?.sinceMilliseconds)
+        do {
+            if let reason = try addMembership(to: &place, named: reading.names) { place.problem = reason }
+        } catch let error as FerryError where error.code == .keyMissing || error.code == .keyExposed {
+            place.sealed = true
+            place.problem = error.message
+        }
         return StatusReport(
             device: .init(id: identity.device.description, name: identity.deviceName),
-            container: .init(
-                id: identity.container.description, name: identity.containerName, path: identity.containerPath,
-                reachable: problem == nil, problem: problem, failure: failure?.message,
-                failingSinceMilliseconds: failure?.sinceMilliseconds),
+            container: place,
             tables: status.tables.map { .init($0) },
             leftOut: status.leftOut.map { .init(name: $0.name, reason: $0.reason) },
             tablesApart: tablesApart(reading), waitingTables: reading.waitingTables,

@@ -51,6 +51,12 @@ public struct SyncReport: Codable, Equatable, Sendable {
     package var compaction: CompactionReport?
     /// The database's new device ID; `nil` if unchanged.
     package var renewed: Renewal?
+    /// The IDs of the devices that this device let into a sealed container; `nil` without any.
+    package var admitted: [String]?
+    /// The number of devices that ask to be let in by words; `nil` without any.
+    package var claims: Int?
+    /// Why nothing may be published into a sealed container for now; `nil` if all was.
+    package var held: String?
     /// The duration.
     package var seconds: Double = 0
 
@@ -79,6 +85,23 @@ public struct StatusReport: Codable, Equatable, Sendable {
         package var failure: String?
         /// Since when syncs have failed for the present reason, in milliseconds since the Unix epoch.
         package var failingSinceMilliseconds: Int64?
+        /// Whether the container is sealed; `nil` for an open one.
+        package var sealed: Bool?
+        /// The number of the epoch under which files are sealed.
+        package var epoch: Int?
+        /// The number of members of a sealed container.
+        package var members: Int?
+        /// The number of devices that ask to be let in by words; `nil` without any.
+        package var claims: Int?
+        /// Copies that came in lately: their IDs and when; `nil` without any.
+        package var copies: [Copy]?
+
+        package struct Copy: Codable, Equatable, Sendable {
+            package var id: String
+            /// The name of the device that let it in.
+            package var of: String
+            package var admittedMilliseconds: Int64
+        }
     }
 
     package struct Table: Codable, Equatable, Sendable {
@@ -223,6 +246,10 @@ public struct InitReport: Codable, Equatable, Sendable {
     /// Number of rows that cannot travel because of a NULL in the key.
     package var rowsWithoutKey: Int
     package var seconds: Double
+    /// Whether the container is sealed; `nil` for an open one.
+    package var sealed: Bool?
+    /// What became of the recovery code of a sealed container: `shown`, `file` or `none`.
+    package var recovery: String?
 }
 
 /// The result of `join`, also of a dry run.
@@ -291,6 +318,9 @@ public struct LeaveReport: Codable, Equatable, Sendable {
     /// The app's triggers and views that check whether a replay is writing. The table `ferry_replay` stays for them,
     /// and says that no replay is.
     package var askers: [String]
+    /// Whether the members of a sealed container were told; `false`: somebody should remove this device there. `nil` for an open
+    /// container.
+    package var isTold: Bool?
 }
 
 /// The progress of long work.

@@ -1,0 +1,65 @@
+import ArgumentParser
+import Ferry
+
+/// `ferry approve`.
+struct ApproveCommand: DatabaseCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "approve",
+        abstract: "Let in the device whose screen shows these words.",
+        usage: """
+            ferry approve <database> [<words>...] [<options>]
+            """,
+        discussion: """
+            A device that joins a sealed container without a code shows six words. They bind this device to that one: type them \
+            from the other screen, and let nobody in whose words you have not seen there. Without words it lists who asks. \
+            Both screens then show the same three words.
+
+            JSON: {"claims": [{"words", "askedMilliseconds"}], "admitted"}, "admitted" the ID of the device that was let in.
+
+            Examples:
+              ferry approve music.sqlite
+              ferry approve music.sqlite zagud zarug ziguj zirul zogun zorur
+            """)
+
+    @OptionGroup var argument: DatabaseArgument
+
+    @Argument(help: "The six words that the other device shows.")
+    var words: [String] = []
+
+    @OptionGroup var output: OutputOptions
+
+    private struct Report: Encodable {
+        struct Claim: Encodable {
+            var words: String
+            var askedMilliseconds: Int64
+        }
+
+        var claims: [Claim]
+        var admitted: String?
+    }
+
+    func perform(_ console: Console) throws {
+        let replica = try Replica(path: argument.database)
+        if words.isEmpty {
+            let claims = try replica.claims().map {
+                Report.Claim(words: $0.words, askedMilliseconds: Int64(clamping: $0.milliseconds))
+            }
+            if console.isJSON { return try console.emit(Report(claims: claims)) }
+            if claims.isEmpty { return try console.answer("No device asks to be let in.") }
+            let now = ReplicaEnvironment.live.clock.milliseconds()
+            try console.answer("Asking to be let in; let nobody in whose words you have not seen on its own screen:")
+            for claim in claims {
+                let age = Wording.age(sinceMilliseconds: claim.askedMilliseconds, now: now)
+                try console.answer("    \(claim.words)  (\(age))")
+            }
+            return
+        }
+        let (device, answer) = try replica.approve(words: words.joined(separator: " "))
+        // The head tells the newcomer that what lies in the folder is no older than this.
+        _ = try replica.sync()
+        if console.isJSON {
+            return try console.emit(Report(claims: [], admitted: device.description))
+        }
+        try console.say("Let in. The other screen shows the same three words: \(console.style.bold(answer))")
+    }
+}

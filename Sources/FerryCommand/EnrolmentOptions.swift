@@ -1,0 +1,107 @@
+import ArgumentParser
+import Ferry
+import FerrySeal
+import Foundation
+
+/// How a device gets into a sealed container, as `join` and `enrol` take it.
+struct EnrolmentOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Read the code of an invitation from standard input.", valueName: "-"))
+    var code: String?
+
+    @Option(help: ArgumentHelp("Read the code of an invitation from a file.", valueName: "file"))
+    var codeFile: String?
+
+    @Option(
+        help: ArgumentHelp("Read the recovery code from standard input: no other device is needed.", valueName: "-"))
+    var recovery: String?
+
+    @Flag(help: "With --recovery: remove all other devices, as after a theft.")
+    var removeOthers = false
+
+    @Flag(help: "Do not wait to be let in: end with status 75, and go on when run again.")
+    var noWait = false
+
+    func validate() throws {
+        // The message does not repeat what was typed: it may be a code.
+        for (name, value) in [("code", code), ("recovery", recovery)] where value != nil && value != "-" {
+            throw ValidationError(
+                "--\(name) takes no code but “-”, for standard input: other users of this computer see arguments.")
+        }
+        if [code, codeFile, recovery].compactMap({ $0 }).count > 1 {
+            throw ValidationError("--code, --code-file and --recovery contradict each other. Choose one.")
+        }
+        if removeOthers && recovery == nil { throw ValidationError("--remove-others goes with --recovery.") }
+    }
+
+    /// What comes after a device was let in: with `--remove-others` all others go.
+    /// - Parameter way: as `enrolment` gave it.
+    func finish(_ replica: Replica?, _ way: Enrolment.Way?, _ console: Console) throws {
+        guard removeOthers, case .recovery(let code)? = way, let replica else { return }
+        let report = try replica.removeOthers(recovery: code)
+        try console.say("\(Wording.count(report.removed.count, "other device is", "other devices are")) removed.")
+    }
+
+    /// The way that was chosen; `nil`: none.
+    private func way() throws -> Enrolment.Way? {
+        SecretInput.protectMemory()
+        if recovery != nil {
+            let text = try SecretInput.line(prompt: "Recovery code: ")
+            return .recovery(try SecretCode(parsing: text, as: .recovery))
+        }
+        let text: String
+        if code != nil {
+            text = try SecretInput.line(prompt: "Code: ")
+        } else if let codeFile {
+            text = try SecretInput.file(codeFile)
+        } else if let told = ProcessInfo.processInfo.environment["FERRY_CODE"], !told.isEmpty {
+            text = told
+        } else {
+            return nil
+        }
+        return .code(try SecretCode(parsing: text, as: .invitation))
+    }
+
+    /// Asks a sealed container to be let in, and waits for that.
+    /// - Returns: `nil` for an open container; and the way that was chosen.
+    /// - Throws: `enrolmentPending` with `--no-wait`.
+    func enrolment(in folder: String, _ console: Console) throws -> (Enrolment, Enrolment.Way?)? {
+        guard try Enrolment.isNeeded(containerPath: folder) else { return nil }
+        let way = try way()
+        let enrolment =
+            if let way {
+                try Enrolment.begin(containerPath: folder, by: way)
+            } else {
+                try Enrolment.pending(containerPath: folder) ?? Enrolment.begin(containerPath: folder, by: .words)
+            }
+        var isTold = false
+        while true {
+            let state = try enrolment.state()
+            switch state {
+            case .admitted(_, let words):
+                try console.say("Let in. The other screen shows the same three words: \(console.style.bold(words))")
+                return (enrolment, way)
+            case .waiting(let words):
+                if !isTold { try tell(words, console) }
+                isTold = true
+            }
+            if noWait { throw Enrolment.pending(folder) }
+            Pause.second()
+        }
+    }
+
+    private func tell(_ words: String?, _ console: Console) throws {
+        if let words {
+            try console.answer("Type these words on a device that is a member:")
+            try console.answer("    " + console.style.bold(words))
+            try console.answer("  ferry approve <database> '<the words>'")
+        }
+        try console.say(
+            "Waiting to be let in. Ctrl-C does no harm: run the same command again, and it goes on.")
+    }
+}
+
+/// Waiting for another device, by looking now and then.
+enum Pause {
+    /// Sleeps for a second.
+    static func second() { Thread.sleep(forTimeInterval: 1) }
+}

@@ -1,0 +1,72 @@
+import ArgumentParser
+import Ferry
+import FerrySeal
+import Foundation
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// What becomes of the recovery code of a container that is sealed.
+struct RecoveryOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Write the recovery code into a new file that only you can read.", valueName: "file"))
+    var recoveryTo: String?
+
+    @Flag(help: "Make no recovery code: where all devices are lost, nobody joins any more.")
+    var noRecovery = false
+
+    func validate() throws {
+        if recoveryTo != nil && noRecovery {
+            throw ValidationError("--recovery-to and --no-recovery contradict each other. Choose one.")
+        }
+    }
+
+    /// Whether an option says anything.
+    var isSaid: Bool { recoveryTo != nil || noRecovery }
+
+    /// What a report says of the code: `shown`, `file` or `none`.
+    var word: String { noRecovery ? "none" : recoveryTo == nil ? "shown" : "file" }
+
+    /// Makes sure that there is a place for the code, before anything is made.
+    /// - Throws: `invalidArgument` where nobody would see it; `inputOutput` where the file is there already.
+    func check(_ console: Console) throws {
+        if noRecovery { return }
+        if let recoveryTo {
+            guard !FileManager.default.fileExists(atPath: recoveryTo) else {
+                throw FerryError(
+                    .invalidArgument, "There is a file at \(recoveryTo) already. Choose another one for the code.",
+                    path: recoveryTo)
+            }
+            return
+        }
+        guard !console.isJSON, isatty(STDOUT_FILENO) != 0 else {
+            throw FerryError(
+                .invalidArgument,
+                "The recovery code is shown on a terminal only. Say --recovery-to <file>, or --no-recovery.")
+        }
+    }
+
+    /// Shows the code, or writes it into its file.
+    func keep(_ code: SecretCode, _ console: Console) throws {
+        if let recoveryTo { return try write(code, to: recoveryTo) }
+        try console.answer(
+            "Write these nine words down, and keep them away from this computer. With them a new device joins when all others "
+                + "are lost, and any device is removed. They are shown once:")
+        try console.answer("    " + console.style.bold(code.words))
+    }
+
+    private func write(_ code: SecretCode, to path: String) throws {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else {
+            throw FerryError(
+                .inputOutput, "The file for the recovery code cannot be made: \(String(cString: strerror(errno))).",
+                path: path)
+        }
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        try handle.write(contentsOf: Data((code.words + "\n").utf8))
+        try handle.synchronize()
+        try handle.close()
+    }
+}

@@ -1,0 +1,76 @@
+import ArgumentParser
+import Ferry
+import FerrySeal
+
+/// `ferry seal`.
+struct SealCommand: DatabaseCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "seal",
+        abstract: "Seal an open container, so that its members alone can read and write it.",
+        usage: """
+            ferry seal <database> [--anew] [--anyway] [--recovery-to <file> | --no-recovery] [<options>]
+            """,
+        discussion: """
+            This device is the only member then: every other one runs `ferry enrol`, and nothing is lost that its database has. \
+            What was published before lies in the folder still, for everybody to read, until its files are removed. It cannot \
+            be undone: leave, and make a new container.
+
+            With --anew the membership of a sealed container is founded anew, as where its recovery code is lost. It is refused \
+            while a device's files have not all arrived; --anyway does not wait.
+
+            The recovery code is shown once, on a terminal. --recovery-to writes it into a new file.
+
+            JSON: {"device", "formerDevice", "accepted": [{"device", "sequence"}], "sealed", "recovery"}; "recovery" is file or none.
+
+            Examples:
+              ferry seal music.sqlite
+              ferry seal music.sqlite --recovery-to ~/stick/music.recovery
+            """)
+
+    @OptionGroup var argument: DatabaseArgument
+
+    @Flag(help: "Found the membership of a sealed container anew.")
+    var anew = false
+
+    @Flag(help: "Do not wait for files that have not arrived.")
+    var anyway = false
+
+    @OptionGroup var recovery: RecoveryOptions
+    @OptionGroup var output: OutputOptions
+
+    private struct Report: Encodable {
+        let report: SealReport
+        let recovery: String
+
+        private enum CodingKeys: String, CodingKey { case sealed, recovery, device, formerDevice, accepted }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(true, forKey: .sealed)
+            try container.encode(recovery, forKey: .recovery)
+            try container.encode(report.device, forKey: .device)
+            try container.encode(report.formerDevice, forKey: .formerDevice)
+            try container.encode(report.accepted, forKey: .accepted)
+        }
+    }
+
+    func perform(_ console: Console) throws {
+        SecretInput.protectMemory()
+        try recovery.check(console)
+        let replica = try Replica(path: argument.database)
+        let report = try replica.seal(recovery: !recovery.noRecovery, anew: anew, anyway: anyway) {
+            try recovery.keep($0, console)
+        }
+        if console.isJSON { return try console.emit(Report(report: report, recovery: recovery.word)) }
+        let others = report.accepted.filter { $0.device != report.formerDevice }.count
+        try console.say(
+            console.style.green("Sealed.") + " Only members can read and write what is published from now on.")
+        if others > 0 {
+            try console.say(
+                "\(Wording.count(others, "other device")) had published here. On each, with a code of `ferry invite`:")
+            try console.say(console.style.bold("  ferry enrol <database> --code -"))
+        }
+        console.hint(
+            "What was published before can be read by everybody who has the folder, until its files are removed.")
+    }
+}

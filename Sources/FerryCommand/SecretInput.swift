@@ -1,0 +1,65 @@
+import Ferry
+import FerrySeal
+import Foundation
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Reads codes from where they are not left behind: a prompt without echo, standard input, or a file. Never from an argument, which
+/// other users of a computer see.
+enum SecretInput {
+    /// A longer file or line holds no code, in bytes.
+    private static let maximumBytes = 4096
+
+    /// Keeps the memory of this process out of core files. Call before a code is made or read.
+    static func protectMemory() {
+        var limit = rlimit(rlim_cur: 0, rlim_max: 0)
+        // Where it fails, the process goes on as any other.
+        #if canImport(Glibc)
+        _ = setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
+        #else
+        _ = setrlimit(RLIMIT_CORE, &limit)
+        #endif
+    }
+
+    /// Reads a code from standard input; from a terminal without showing it.
+    static func line(prompt: String) throws -> String {
+        let isTerminal = isatty(STDIN_FILENO) != 0
+        var former = termios()
+        let isQuiet = isTerminal && tcgetattr(STDIN_FILENO, &former) == 0
+        // A prompt helps only people: nothing is lost without one.
+        if isTerminal { try? FileHandle.standardError.write(contentsOf: Data(prompt.utf8)) }
+        if isQuiet {
+            var silent = former
+            silent.c_lflag &= ~tcflag_t(ECHO)
+            tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+        }
+        defer {
+            if isQuiet {
+                tcsetattr(STDIN_FILENO, TCSAFLUSH, &former)
+                try? FileHandle.standardError.write(contentsOf: Data("\n".utf8))
+            }
+        }
+        guard let line = readLine(), line.utf8.count <= maximumBytes else {
+            throw FerryError(.codeRefused, "No code came on standard input.")
+        }
+        return line
+    }
+
+    /// Reads a code from a file.
+    static func file(_ path: String) throws -> String {
+        guard let handle = FileHandle(forReadingAtPath: path) else {
+            throw FerryError(
+                .inputOutput, "The file with the code cannot be read: \(path). Check the path.", path: path)
+        }
+        defer { try? handle.close() }  // nothing was written
+        let data = try handle.read(upToCount: maximumBytes + 1) ?? Data()
+        guard data.count <= maximumBytes, let text = String(data: data, encoding: .utf8) else {
+            throw FerryError(.codeRefused, "The file holds no code.", path: path)
+        }
+        return text
+    }
+}

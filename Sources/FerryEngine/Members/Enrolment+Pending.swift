@@ -1,0 +1,20 @@
+import FerryContainer
+import FerryCore
+
+extension Enrolment {
+    /// Whether a container lets in its members alone.
+    /// - Throws: as `Container.open`.
+    package static func isNeeded(containerPath: String, environment: ReplicaEnvironment = .live) throws -> Bool {
+        try Container.open(
+            at: Replica.absolutePath(containerPath), expecting: nil, fileSystem: environment.fileSystem,
+            random: environment.random
+        ).details.sealing != .none
+    }
+
+    /// The failure of a call that needs an enrolment which nobody has answered.
+    package static func pending(_ path: String) -> FerryError {
+        FerryError(
+            .enrolmentPending,
+            "This device is not let in yet. Run the same command again once it is; what was begun goes on.", path: path)
+    }
+}

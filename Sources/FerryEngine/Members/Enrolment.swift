@@ -1,0 +1,260 @@
+import FerryContainer
+import FerryCore
+import FerryMembers
+import FerrySeal
+
+/// A newcomer's way into a sealed container. It lives in the key store and in the folder, and outlives the process: whoever begins
+/// again goes on with it.
+package final class Enrolment: Sendable {
+    /// How a newcomer asks.
+    package enum Way: Sendable {
+        /// With the code of an invitation, which the inviting device answers by itself.
+        case code(SecretCode)
+        /// With six words, which a person types on a member.
+        case words
+        /// With the recovery code: no other device is needed.
+        case recovery(SecretCode)
+    }
+
+    /// How far it is.
+    package enum State: Equatable, Sendable {
+        /// Not let in yet. The words are `nil` where a code is used.
+        case waiting(words: String?)
+        /// Let in by a device; `nil`: by the recovery key. The words are the same on the screen of that device.
+        case admitted(by: DeviceID?, words: String)
+    }
+
+    let path: String
+    let environment: ReplicaEnvironment
+    private let file: KeyFile
+    private let claim: Claim?
+
+    /// The newcomer.
+    package var device: DeviceID { file.device }
+    package var container: ContainerID { file.container }
+
+    private init(_ path: String, _ file: KeyFile, _ claim: Claim?, _ environment: ReplicaEnvironment) {
+        self.path = path
+        self.file = file
+        self.claim = claim
+        self.environment = environment
+    }
+
+    // MARK: Beginning
+
+    /// Asks to be let in, or goes on with what was begun before.
+    /// - Throws: `invalidArgument` for an open container; `codeRefused` for a recovery code of another membership;
+    ///   `fileNotThereYet` while the first record has not arrived; `inputOutput`.
+    package static func begin(
+        containerPath: String, by way: Way, environment: ReplicaEnvironment = .live
+    ) throws -> Enrolment {
+        let path = Replica.absolutePath(containerPath)
+        let (container, genesis) = try open(path, environment)
+        if case .recovery(let code) = way { return try recover(container, genesis, code, path, environment) }
+        if let present = try find(container, genesis, way, path, environment) { return present }
+        let keys = try DeviceKeys(mintedFor: container.id, random: environment.random)
+        _ = try readMembership(container, genesis, keys, environment)
+        var code: SecretCode?
+        if case .code(let given) = way { code = given }
+        let milliseconds = UInt64(max(environment.clock.milliseconds(), 0))
+        let claim = try Claim(by: keys, code: code, genesis: genesis, milliseconds: milliseconds)
+        // A newcomer keeps the keys of its code beside its own, bound to its claim: the answer is checked with them.
+        let invitations = code.map {
+            KeyFile.Invitation(code: $0, container: container.id, endMilliseconds: .max, claim: claim.hash)
+        }
+        let file = try KeyFile(
+            keys: keys, genesis: genesis.bytes, invitations: invitations.map { [$0] } ?? [])
+        try environment.keys.save(file)
+        try container.publishClaim(claim.bytes, of: keys.device)
+        return Enrolment(path, file, claim, environment)
+    }
+
+    /// What was begun before and is not ended; `nil` if there is nothing.
+    package static func pending(
+        containerPath: String, environment: ReplicaEnvironment = .live
+    ) throws -> Enrolment? {
+        let path = Replica.absolutePath(containerPath)
+        let (container, genesis) = try open(path, environment)
+        return try find(container, genesis, nil, path, environment)
+    }
+
+    private static func open(
+        _ path: String, _ environment: ReplicaEnvironment
+    ) throws -> (Container, RecordHash) {
+        let container = try Container.open(
+            at: path, expecting: nil, fileSystem: environment.fileSystem, random: environment.random)
+        guard case .sealed(let genesis) = container.details.sealing else {
+            throw FerryError(
+                .invalidArgument, "The container is open: no code is needed to join it.", path: path)
+        }
+        return (container, genesis)
+    }
+
+    /// Looks in the key store for a device that has asked, and that no database has.
+    private static func find(
+        _ container: Container, _ genesis: RecordHash, _ way: Way?, _ path: String, _ environment: ReplicaEnvironment
+    ) throws -> Enrolment? {
+        for device in try environment.keys.devices() {
+            guard let file = try environment.keys.load(device), file.container == container.id,
+                file.genesis == genesis.bytes, let bytes = try container.readClaim(of: device)
+            else { continue }
+            let claim = try Claim(decoding: bytes, container: container.id)
+            switch way {
+            case nil: break
+            case .words: guard claim.way == .words else { continue }
+            case .code(let code):
+                let key = code.claimKey(in: container.id)
+                guard file.invitations.contains(where: { $0.claimKey == key && $0.claim == claim.hash }) else {
+                    continue
+                }
+            case .recovery: continue
+            }
+            return Enrolment(path, file, claim, environment)
+        }
+        return nil
+    }
+
+    // MARK: By recovery
+
+    /// Lets a new device in by the recovery code: it makes an epoch, and opens all that the recovery key can.
+    private static func recover(
+        _ container: Container, _ genesis: RecordHash, _ code: SecretCode, _ path: String,
+        _ environment: ReplicaEnvironment
+    ) throws -> Enrolment {
+        let recovery = try DeviceKeys(recovery: code, container: container.id)
+        let keys = try DeviceKeys(mintedFor: container.id, random: environment.random)
+        var membership = try readMembership(container, genesis, keys, environment)
+        guard membership.roster.recovery == recovery.publicKeys else {
+            throw FerryError(.codeRefused, "This is not the recovery code of this container.", path: path)
+        }
+        var ring = EpochKeyring()
+        for record in membership.records.values {
+            ring.take(record, with: recovery, as: MemberRecord.recoveryAuthor)
+        }
+        var receivers = membership.keys(of: membership.roster.members.keys)
+        receivers[keys.device] = keys.publicKeys
+        receivers[MemberRecord.recoveryAuthor] = recovery.publicKeys
+        let epoch = try Membership.epoch(
+            number: membership.roster.greatestEpoch + 1, in: container.id, for: receivers, ring: ring.all,
+            random: environment.random)
+        let record = try membership.record(
+            [.admit(Admission(.recovery, keys.publicKeys, in: container.id)), epoch], byRecovery: recovery,
+            milliseconds: environment.clock.milliseconds())
+        guard try membership.insert([record]).count == 1, membership.isMember else {
+            throw FerryError(.internalInconsistency, "A record of the recovery key's does not count.", path: path)
+        }
+        let file = try KeyFile(keys: keys, genesis: genesis.bytes, highestEpoch: membership.highestEpoch)
+        try environment.keys.save(file)
+        try container.publishRecord(record.bytes, name: RecordName(record.hash), of: keys.device)
+        return Enrolment(path, file, nil, environment)
+    }
+
+    // MARK: Waiting
+
+    /// Says how far it is.
+    /// - Throws: `codeRefused` where somebody let this device in who does not know the code; as `begin`.
+    package func state() throws -> State { try admission().state }
+
+    /// How far it is, and all that is known of the membership.
+    func admission() throws -> (state: State, membership: Membership) {
+        let (container, genesis) = try Self.open(path, environment)
+        guard file.genesis == genesis.bytes else {
+            throw FerryError(
+                .codeRefused, "The container was founded anew since this device asked to be let in. Ask again.",
+                path: path)
+        }
+        let membership = try Self.readMembership(container, genesis, file.keys, environment)
+        let waiting = State.waiting(words: claim.flatMap { $0.way == .words ? $0.words : nil })
+        guard membership.isMember else {
+            if let removed = membership.roster.removed[device] {
+                throw FerryError(
+                    .codeRefused,
+                    removed.removedMilliseconds == nil
+                        ? "Whoever let this device in was no member any more. Ask again, with another invitation."
+                        : "This device was removed before it joined. Ask again, with another invitation.", path: path)
+            }
+            return (waiting, membership)
+        }
+        guard let (record, _) = try accepted(membership) else {
+            throw FerryError(
+                .codeRefused,
+                "Somebody let this device in who does not know the code. Ask again, with another invitation.",
+                path: path)
+        }
+        let isHere = try record.isRecovery || isKnown(record, membership, container)
+        guard membership.roster.epoch.map({ membership.keyring[$0.id] != nil }) ?? true, isHere else {
+            return (waiting, membership)
+        }
+        let by = record.isRecovery ? nil : record.author
+        return (.admitted(by: by, words: Self.words(of: record)), membership)
+    }
+
+    /// The admission that this device believes: the one that answers its claim.
+    private func accepted(_ membership: Membership) throws -> (MemberRecord, Admission)? {
+        let all = membership.admissions(of: device)
+        guard let claim else { return all.first { $0.admission.way == .recovery } }
+        return all.first { record, admission in
+            guard admission.claim == claim.hash, admission.way == claim.way else { return false }
+            guard claim.way == .code else { return true }
+            guard let invitation = file.invitations.first, let keys = membership.roster.keys(of: record.author) else {
+                return false
+            }
+            return claim.isAnswer(admission.answer, by: record.author, keys, under: invitation)
+        }
+    }
+
+    /// Whether a member's head tells of an admission: what lies in the folder is no older than that.
+    private func isKnown(_ record: MemberRecord, _ membership: Membership, _ container: Container) throws -> Bool {
+        let sealed = try container.sealed(by: membership.seal())
+        let needed = membership.pastCount(of: record.hash) + 1
+        for member in membership.roster.members.keys.sorted() where member != device {
+            do {
+                let head = try sealed.readHead(of: member)
+                if let known = head?.sealed?.knowledge.records, known >= needed { return true }
+            } catch let error as FerryError where error.concernsOneFile || error.code == .fileNotThereYet {
+                continue
+            }
+        }
+        return false
+    }
+
+    /// Three words of an admission: both screens show them, so that a person sees that they mean the same.
+    static func words(of record: MemberRecord) -> String { Proquints.encode(Array(record.hash.bytes.prefix(6))) }
+
+    /// Forgets the keys and withdraws the claim.
+    package func cancel() throws {
+        let (container, _) = try Self.open(path, environment)
+        try container.removeClaim(of: device)
+        try environment.keys.remove(device)
+    }
+
+    /// Ends it: a database has the device now. The code's keys are forgotten.
+    func end(_ container: Container) throws {
+        if !file.invitations.isEmpty {
+            try environment.keys.save(
+                KeyFile(keys: file.keys, genesis: file.genesis, highestEpoch: file.highestEpoch))
+        }
+        try container.removeClaim(of: device)
+    }
+
+    /// Reads all records of a container.
+    private static func readMembership(
+        _ container: Container, _ genesis: RecordHash, _ keys: DeviceKeys, _ environment: ReplicaEnvironment
+    ) throws -> Membership {
+        var membership = Membership(keys: keys, genesis: genesis)
+        let reader = MemberReader(container: container, now: environment.clock.milliseconds())
+        // Directories of members that the first look takes for strangers' are read whole once records name them.
+        var before = -1
+        while membership.graph.count > before {
+            before = membership.graph.count
+            try membership.insert(reader.look(membership).records)
+        }
+        guard membership.graph.count > 0 else {
+            throw FerryError(
+                .fileNotThereYet,
+                "The first record of the container's membership has not arrived. Wait until the folder's syncer has brought it.",
+                path: container.backend.localPath(""))
+        }
+        return membership
+    }
+}

@@ -1,0 +1,110 @@
+import FerryContainer
+import FerryCore
+import FerryMembers
+
+/// Reads records and claims from the directories of a container (Docs/Sealing.md, "Who is a member").
+///
+/// A fault of one file concerns this file alone: a record that cannot be read is not there yet.
+struct MemberReader {
+    /// The most records that are read of a directory that no record names.
+    static let maximumStrangersRecords = 16
+    /// The most claims that are read.
+    static let maximumClaims = 64
+    /// The most directories that no record names and that are looked at.
+    static let maximumStrangers = 1024
+    /// A claim that is older is nothing, in milliseconds.
+    static let claimLifeMilliseconds: Int64 = 7 * 86_400_000
+
+    let container: Container
+    /// Now, in milliseconds since the Unix epoch.
+    let now: Int64
+
+    /// What lies in the container.
+    struct Look {
+        /// The directories of all devices and strangers.
+        var directories: [DeviceID] = []
+        /// Records that were not read before.
+        var records: [MemberRecord] = []
+        /// The names of all records that lie somewhere.
+        var present: Set<RecordName> = []
+        /// Claims of devices that no record names, the oldest first.
+        var claims: [Claim] = []
+        /// Directories that neither a record names nor a claim explains.
+        var strangers = 0
+        /// Records and claims that cannot be read.
+        var problems: [FerryError] = []
+    }
+
+    /// Looks at all directories.
+    /// - Parameter membership: what is known; its records are not read again.
+    func look(_ membership: Membership) throws -> Look {
+        var look = Look()
+        look.directories = try container.directories()
+        let roster = membership.roster
+        var strangers: [DeviceID] = []
+        for device in look.directories {
+            let isNamed =
+                roster.members[device] != nil || roster.left[device] != nil || roster.removed[device] != nil
+                || device == membership.device
+            if isNamed {
+                read(device, MemberGraph.maximumRecords, membership, &look)
+            } else {
+                strangers.append(device)
+            }
+        }
+        for device in strangers.prefix(Self.maximumStrangers) {
+            let before = look.records.count
+            read(device, Self.maximumStrangersRecords, membership, &look)
+            if let claim = claim(of: device, membership.genesis, &look) {
+                if look.claims.count < Self.maximumClaims { look.claims.append(claim) }
+            } else if look.records.count == before {
+                look.strangers += 1
+            }
+        }
+        look.claims.sort { ($0.milliseconds, $0.device) < ($1.milliseconds, $1.device) }
+        return look
+    }
+
+    private func read(_ device: DeviceID, _ maximumCount: Int, _ membership: Membership, _ look: inout Look) {
+        do {
+            for name in try container.records(of: device, maximumCount: maximumCount) {
+                guard look.present.insert(name).inserted, !membership.hasRead(name) else { continue }
+                do {
+                    guard let bytes = try container.readRecord(name, of: device) else { continue }
+                    let record = try MemberRecord(decoding: bytes, container: container.id)
+                    guard RecordName(record.hash) == name else {
+                        throw FerryError(.damagedFile, "The record has another hash than its name.", device: device)
+                    }
+                    look.records.append(record)
+                } catch let error as FerryError where error.isOfOneRecord {
+                    look.present.remove(name)
+                    look.problems.append(error)
+                }
+            }
+        } catch let error as FerryError where error.isOfOneRecord {
+            look.problems.append(error)
+        } catch {
+            look.problems.append(FerryError(.inputOutput, "\(error)", device: device))
+        }
+    }
+
+    private func claim(of device: DeviceID, _ genesis: RecordHash, _ look: inout Look) -> Claim? {
+        do {
+            guard let bytes = try container.readClaim(of: device) else { return nil }
+            let claim = try Claim(decoding: bytes, container: container.id)
+            let isOver = now.milliseconds(since: Int64(clamping: claim.milliseconds)) > Self.claimLifeMilliseconds
+            return claim.device == device && claim.genesis == genesis && !isOver ? claim : nil
+        } catch {
+            look.problems.append(
+                (error as? FerryError) ?? FerryError(.inputOutput, "\(error)", device: device))
+            return nil
+        }
+    }
+}
+
+extension FerryError {
+    /// Whether an error concerns a single record, claim or directory, so that the others are read all the same.
+    fileprivate var isOfOneRecord: Bool {
+        [.damagedFile, .formatTooNew, .foreignFile, .limitExceeded, .inputOutput, .fileNotThereYet].contains(code)
+    }
+}

@@ -1,0 +1,111 @@
+import FerryCore
+import FerryMembers
+
+/// What a device is in a sealed container, as reports tell it.
+struct MemberStanding {
+    /// `founder`, `member`, `copy`, `left` or `removed`.
+    let membership: String
+    /// `code`, `words`, `recovery` or `copy`; `nil` for the founder and where nobody let it in.
+    let way: String?
+    let admittedBy: DeviceID?
+    let admittedMilliseconds: Int64?
+    let removedBy: DeviceID?
+
+    /// - Returns: `nil` for a device that no record names.
+    init?(_ device: DeviceID, in roster: Roster) {
+        let member = roster.members[device]
+        let removed = roster.removed[device]
+        if let member {
+            membership = member.way == .copy ? "copy" : member.way == nil ? "founder" : "member"
+        } else if removed != nil {
+            membership = "removed"
+        } else if roster.left[device] != nil {
+            membership = "left"
+        } else {
+            return nil
+        }
+        way = member?.way.map(Self.word)
+        admittedBy = member?.admittedBy
+        admittedMilliseconds = member.flatMap { $0.way == nil ? nil : Int64(clamping: $0.admittedMilliseconds) }
+        removedBy = removed?.removedBy
+    }
+
+    private static func word(_ way: Admission.Way) -> String {
+        switch way {
+        case .code: "code"
+        case .words: "words"
+        case .recovery: "recovery"
+        case .copy: "copy"
+        }
+    }
+}
+
+extension DevicesReport.Device {
+    /// The same with what the device is in a sealed container.
+    func telling(_ standing: MemberStanding?) -> Self {
+        var told = self
+        told.membership = standing?.membership
+        told.way = standing?.way
+        told.admittedBy = standing?.admittedBy?.description
+        told.admittedMilliseconds = standing?.admittedMilliseconds
+        told.removedBy = standing?.removedBy?.description
+        return told
+    }
+}
+
+extension Replica {
+    /// Adds to a list of devices what they are in a sealed container, and the devices that are out.
+    func addMembership(to devices: inout [DevicesReport.Device], named names: [DeviceID: String]) throws {
+        guard let roster = try membership()?.roster else { return }
+        for place in devices.indices {
+            guard let device = DeviceID(devices[place].id) else { continue }
+            devices[place] = devices[place].telling(MemberStanding(device, in: roster))
+        }
+        let listed = Set(devices.map(\.id))
+        for device in (Set(roster.removed.keys).union(roster.left.keys)).sorted()
+        where !listed.contains(device.description) {
+            let gone = DevicesReport.Device(
+                id: device.description, name: names[device] ?? device.description, isThisDevice: false,
+                activity: .retired, behind: 0, unacknowledged: 0, holdsBackSegments: 0,
+                holdsBackBytes: 0, isLeftBehind: false)
+            devices.append(gone.telling(MemberStanding(device, in: roster)))
+        }
+    }
+
+    /// So long a copy that came in is told, in milliseconds.
+    private static let copyNewsMilliseconds: Int64 = 30 * 86_400_000
+
+    /// Adds to a status what is known of a sealed container.
+    /// - Returns: why this device takes no part any more; `nil` if it is a member.
+    func addMembership(to place: inout StatusReport.ContainerPlace, named names: [DeviceID: String]) throws -> String? {
+        guard let membership = try membership() else { return nil }
+        let roster = membership.roster
+        place.sealed = true
+        place.epoch = roster.epoch.map { Int($0.number) }
+        place.members = roster.members.count
+        let now = environment.clock.milliseconds()
+        let copies = roster.members.filter { device, member in
+            member.way == .copy && device != membership.device
+                && now.milliseconds(since: Int64(clamping: member.admittedMilliseconds)) < Self.copyNewsMilliseconds
+        }
+        if !copies.isEmpty {
+            place.copies = copies.sorted { $0.key < $1.key }.map { device, member in
+                StatusReport.ContainerPlace.Copy(
+                    id: device.description, of: member.admittedBy.map { names[$0] ?? $0.description } ?? "",
+                    admittedMilliseconds: Int64(clamping: member.admittedMilliseconds))
+            }
+        }
+        do {
+            try checkMember(membership)
+            let container = try plainContainer()
+            let look = try MemberReader(container: container, now: now).look(membership)
+            let claims = look.claims.filter { $0.way == .words }.count
+            if claims > 0 { place.claims = claims }
+            return nil
+        } catch let error as FerryError where error.code == .notMember {
+            return error.message
+        } catch let error as FerryError where Self.isOfTheContainer(error.code) {
+            return nil
+        }
+    }
+}

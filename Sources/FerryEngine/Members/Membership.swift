@@ -1,0 +1,161 @@
+import FerryContainer
+import FerryCore
+import FerryMembers
+import FerrySeal
+
+/// What this device knows of a sealed container's membership: the records that count, the roster, and the epochs that it can open.
+/// A value: a replica keeps one, and each pass brings it up to date.
+///
+/// Invariants:
+/// - `records` has exactly the records that count, by their hashes.
+/// - `roster` follows from `graph`, `keyring` from the records and from `keys`.
+struct Membership: Sendable {
+    let genesis: RecordHash
+    let container: ContainerID
+    /// This device's keys.
+    let keys: DeviceKeys
+    private(set) var graph: MemberGraph
+    private(set) var roster: Roster
+    private(set) var keyring = EpochKeyring()
+    private(set) var records: [RecordHash: MemberRecord] = [:]
+    /// The greatest number of an epoch that was ever seen here, also by the key store.
+    private(set) var highestEpoch: UInt32
+    /// Records that were read and whose predecessors are not here.
+    private var waiting: [RecordHash: MemberRecord] = [:]
+
+    /// Begins without any record.
+    init(keys: DeviceKeys, genesis: RecordHash, highestEpoch: UInt32 = 0) {
+        self.genesis = genesis
+        container = keys.container
+        self.keys = keys
+        self.highestEpoch = highestEpoch
+        graph = MemberGraph(genesis: genesis, container: keys.container)
+        roster = Roster(graph)
+    }
+
+    /// This device.
+    var device: DeviceID { keys.device }
+    /// Whether this device was let in and is not out.
+    var isMember: Bool { roster.members[device] != nil }
+    /// Whether a record with this name is here, counted or not.
+    func hasRead(_ name: RecordName) -> Bool { names.contains(name) }
+    private var names: Set<RecordName> = []
+
+    /// Takes records, in any order.
+    /// - Parameter areVerified: whether their signatures are known to hold.
+    /// - Returns: those that count and did not before, each after the records that it follows.
+    /// - Throws: `limitExceeded` above the limits of a membership.
+    @discardableResult
+    mutating func insert(_ news: [MemberRecord], areVerified: Bool = false) throws(FerryError) -> [MemberRecord] {
+        let before = graph.count
+        for record in news where records[record.hash] == nil {
+            names.insert(RecordName(record.hash))
+            if try graph.insert(record, isVerified: areVerified) != .refused { waiting[record.hash] = record }
+        }
+        if graph.count == before { return [] }
+        var counting: [MemberRecord] = []
+        for hash in graph.hashes(after: before) {
+            guard let record = waiting.removeValue(forKey: hash) else { continue }
+            records[hash] = record
+            counting.append(record)
+            keyring.take(record, with: keys, as: device)
+        }
+        roster = Roster(graph)
+        highestEpoch = max(highestEpoch, roster.greatestEpoch)
+        return counting
+    }
+
+    /// What Container seals and opens files with, by what is known now.
+    func seal() -> MembershipSealing {
+        MembershipSealing(
+            keys: keys, graph: graph, roster: roster, keyring: keyring, highestEpoch: highestEpoch)
+    }
+
+    /// The number of records in a record's past.
+    func pastCount(of hash: RecordHash) -> Int {
+        var (seen, rest): (Set<RecordHash>, [RecordHash]) = ([], records[hash]?.follows ?? [])
+        while let next = rest.popLast() {
+            if seen.insert(next).inserted { rest += records[next]?.follows ?? [] }
+        }
+        return seen.count
+    }
+
+    /// The records that admit a device.
+    func admissions(of device: DeviceID) -> [(record: MemberRecord, admission: Admission)] {
+        records.values.flatMap { record in
+            record.acts.compactMap { act in
+                if case .admit(let admission) = act, admission.device == device { (record, admission) } else { nil }
+            }
+        }.sorted { $0.record.hash < $1.record.hash }
+    }
+
+    /// The other members with the seats of a device: its copies, its original, and their copies.
+    func kin(of device: DeviceID) -> [DeviceID] {
+        roster.members.keys.filter {
+            $0 != device && graph.mayRemove(device, $0) && graph.mayRemove($0, device)
+        }.sorted()
+    }
+
+    // MARK: Making records
+
+    /// Makes a record of this device's, or of the recovery key's, that follows everything known here.
+    /// - Throws: as `MemberRecord.init`.
+    func record(_ acts: [MemberAct], byRecovery recovery: DeviceKeys? = nil, milliseconds: Int64) throws -> MemberRecord
+    {
+        let follows = Array(graph.heads.sorted().prefix(MemberRecord.maximumFollowed))
+        let time = UInt64(max(milliseconds, 0))
+        if let recovery {
+            return try MemberRecord(
+                byRecovery: recovery, milliseconds: time, genesis: genesis, follows: follows, acts: acts)
+        }
+        return try MemberRecord(by: keys, milliseconds: time, genesis: genesis, follows: follows, acts: acts)
+    }
+
+    /// Makes an epoch for receivers and the recovery key. Its ring has all epochs that are known here.
+    func epoch(for receivers: [DeviceID: DevicePublicKeys], random: any RandomSource) throws -> MemberAct {
+        var all = receivers
+        all[MemberRecord.recoveryAuthor] = roster.recovery
+        return try Self.epoch(
+            number: roster.greatestEpoch + 1, in: container, for: all, ring: keyring.all, random: random)
+    }
+
+    /// Makes an epoch.
+    /// - Parameters:
+    ///   - receivers: its holders; the recovery key under `MemberRecord.recoveryAuthor`.
+    ///   - ring: the earlier epochs that its holders need.
+    static func epoch(
+        number: UInt32, in container: ContainerID, for receivers: [DeviceID: DevicePublicKeys], ring: [EpochSecret],
+        random: any RandomSource
+    ) throws -> MemberAct {
+        let secret = EpochSecret(mintedFor: container, random: random)
+        let earlier = ring.suffix(EpochSecret.maximumRingCount)
+        return .epoch(
+            EpochMaking(
+                number: number, epoch: secret.id, wraps: try wraps(of: secret, for: receivers, random: random),
+                ring: try secret.sealRing(Array(earlier), random: random)))
+    }
+
+    /// Hands an epoch that is known here on.
+    /// - Returns: `nil` where its secret is not here.
+    func grant(
+        _ epoch: EpochID, to receivers: [DeviceID: DevicePublicKeys], random: any RandomSource
+    ) throws -> MemberAct? {
+        guard let secret = keyring[epoch], !receivers.isEmpty else { return nil }
+        return .grant(epoch, try Self.wraps(of: secret, for: receivers, random: random))
+    }
+
+    /// The public keys of members.
+    func keys(of devices: some Sequence<DeviceID>) -> [DeviceID: DevicePublicKeys] {
+        var keys: [DeviceID: DevicePublicKeys] = [:]
+        for device in devices { keys[device] = roster.members[device]?.keys }
+        return keys
+    }
+
+    private static func wraps(
+        of secret: EpochSecret, for receivers: [DeviceID: DevicePublicKeys], random: any RandomSource
+    ) throws -> [KeyWrap] {
+        try receivers.sorted { $0.key < $1.key }.map { device, keys in
+            try KeyWrap(secret, for: device, keys, random: random)
+        }
+    }
+}

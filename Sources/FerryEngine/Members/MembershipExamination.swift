@@ -1,0 +1,138 @@
+import FerryContainer
+import FerryCore
+import FerryMembers
+import FerryStore
+
+/// Examines the membership of a sealed container for `doctor`: members, keys, records and claims.
+struct MembershipExamination {
+    let replica: Replica
+
+    /// A member without the current epoch is told after so long, in milliseconds.
+    private static let patienceMilliseconds: Int64 = 7 * 86_400_000
+
+    func run(_ report: inout DoctorReport) throws {
+        guard let membership = try replica.membership() else { return }
+        let now = replica.environment.clock.milliseconds()
+        let container = try replica.plainContainer()
+        let look = try MemberReader(container: container, now: now).look(membership)
+        report.examined.append(
+            "\(DoctorReport.count(membership.graph.count, "record")) of "
+                + DoctorReport.count(membership.roster.members.count, "member"))
+        let names = try replica.store.reading().names
+        try examineMembers(membership, names, now, &report)
+        examineFiles(look, membership, &report)
+        reportFilesOfGoneDevices(look, membership, names, &report)
+        for (device, problem) in try disagreements() {
+            report.add(
+                .init(
+                    .fault, names[device] ?? device.description, problem.message,
+                    advice: "Update Ferry on both devices, and sync them."))
+        }
+    }
+
+    private func examineMembers(
+        _ membership: Membership, _ names: [DeviceID: String], _ now: Int64, _ report: inout DoctorReport
+    ) throws {
+        do {
+            try replica.checkMember(membership)
+        } catch let error as FerryError where error.code == .notMember {
+            report.add(
+                .init(.fault, "database", error.message, advice: "`ferry enrol` makes it a device of its own again."))
+        }
+        let roster = membership.roster
+        if roster.recovery == nil {
+            report.add(
+                .init(
+                    .warning, "folder",
+                    "There is no recovery code: where all devices are lost, nobody reads it any more.",
+                    advice: "`ferry seal --anew` founds the membership anew, with a recovery code."))
+        }
+        if roster.needsUpdate {
+            report.add(
+                .init(
+                    .fault, "folder", "A record is from a newer Ferry, so this one cannot tell who is a member.",
+                    advice: "Update Ferry on this device: nothing is published until then."))
+        }
+        guard let epoch = roster.epoch else { return }
+        if now.milliseconds(since: Int64(clamping: epoch.milliseconds)) > Self.patienceMilliseconds {
+            for device in epoch.lacking {
+                report.add(
+                    .init(
+                        .warning, names[device] ?? device.description, "It has not got the present key for a week.",
+                        advice: "Run `ferry sync` on a device that has it."))
+            }
+        }
+        if membership.keyring[epoch.id] == nil {
+            report.add(
+                .init(
+                    .warning, "database", "The key under which files are sealed now has not arrived here.",
+                    advice: "Run `ferry sync` on another device; nothing is published here until then."))
+        }
+        for (_, fault) in membership.keyring.faults.sorted(by: { $0.key < $1.key }) {
+            report.add(
+                .init(
+                    .warning, "folder", "A record has a key that cannot be opened: \(fault.message)",
+                    advice: "Somebody made it wrong. `ferry keys … rotate` makes another epoch."))
+        }
+    }
+
+    private func examineFiles(_ look: MemberReader.Look, _ membership: Membership, _ report: inout DoctorReport) {
+        for claim in look.claims where claim.way == .words {
+            report.add(
+                .init(
+                    .note, "folder", "A device asks to be let in: \(claim.words).",
+                    advice: "`ferry approve` lets it in, if its own screen shows these words."))
+        }
+        if look.strangers > 0 {
+            report.add(
+                .init(
+                    .note, "folder",
+                    "\(look.strangers == 1 ? "A directory is" : "\(look.strangers) directories are") of nobody.",
+                    advice: "Nothing of that is read. Delete what you do not know."))
+        }
+        let refused = look.present.filter { name in
+            membership.hasRead(name) && !membership.records.keys.contains { RecordName($0) == name }
+        }.count
+        if refused > 0 {
+            report.add(
+                .init(
+                    .note, "folder",
+                    "\(DoctorReport.count(refused, "record")) of others than members, or not whole yet.",
+                    advice: "They count for nothing."))
+        }
+        for problem in look.problems {
+            report.add(
+                .init(
+                    problem.code == .fileNotThereYet ? .note : .warning, "folder", problem.message,
+                    advice: "A member puts a record back that is lost.", file: problem.path))
+        }
+    }
+
+    private func reportFilesOfGoneDevices(
+        _ look: MemberReader.Look, _ membership: Membership, _ names: [DeviceID: String], _ report: inout DoctorReport
+    ) {
+        for (device, removed) in membership.roster.removed.sorted(by: { $0.key < $1.key }) {
+            guard look.directories.contains(device), removed.end != nil else { continue }
+            let name = names[device] ?? device.description
+            if removed.removedMilliseconds == nil {
+                report.add(
+                    .init(
+                        .warning, name,
+                        "Its files are from before the container was sealed: everybody who has the folder can read them.",
+                        advice:
+                            "Once its database is enrolled, delete the directory devices/\(device.hex) in the folder."))
+            } else {
+                report.add(
+                    .init(
+                        .note, name, "It was removed, and its files are in the folder still.",
+                        advice: "Nobody reads them any more. Its directory may be deleted: lost records are put back."))
+            }
+        }
+    }
+
+    private func disagreements() throws -> [(DeviceID, FerryError)] {
+        let container = try replica.openContainer()
+        let heads = try ContainerView(container, except: replica.identity.device).heads
+        return try replica.disagreements(heads).sorted { $0.key < $1.key }
+    }
+}

@@ -1,0 +1,50 @@
+import FerryContainer
+import FerryCore
+import FerryMembers
+import FerrySeal
+import FerryStore
+
+/// A membership that is founded: the founder's keys, the first record, and the recovery code.
+struct NewMembership {
+    let keys: DeviceKeys
+    let first: MemberRecord
+    /// Stored nowhere: a person writes it down. `nil` where there is none.
+    let recovery: SecretCode?
+
+    /// Founds a membership. The key store has the founder's keys on return; nothing names the founder yet.
+    /// - Parameter formerLogs: the logs of an open container that is sealed.
+    /// - Throws: as `KeyStore.save`.
+    init(
+        in container: ContainerID, hasRecovery: Bool, formerLogs: [Founding.FormerLog] = [],
+        _ environment: ReplicaEnvironment
+    ) throws {
+        let random = environment.random
+        keys = try DeviceKeys(mintedFor: container, random: random)
+        recovery = hasRecovery ? SecretCode(minted: .recovery, random: random) : nil
+        let recoveryKeys = try recovery.map { try DeviceKeys(recovery: $0, container: container) }
+        var receivers = [keys.device: keys.publicKeys]
+        receivers[MemberRecord.recoveryAuthor] = recoveryKeys?.publicKeys
+        let epoch = try Membership.epoch(number: 1, in: container, for: receivers, ring: [], random: random)
+        first = try MemberRecord.first(
+            by: keys, recovery: recoveryKeys, formerLogs: formerLogs.sorted { $0.device < $1.device }, further: [epoch],
+            milliseconds: UInt64(max(environment.clock.milliseconds(), 0)))
+        try environment.keys.save(KeyFile(keys: keys, genesis: first.hash.bytes, highestEpoch: 1))
+    }
+
+    /// What a store begins with: the first record waits to be published.
+    var beginning: SealedBeginning {
+        SealedBeginning(
+            genesis: first.hash, records: [StoredRecord(hash: first.hash, bytes: first.bytes, isPublished: false)])
+    }
+}
+
+extension SealedBeginning {
+    /// What a store of a newcomer's begins with: everything that is known lies in the container.
+    init(_ membership: Membership) {
+        self.init(
+            genesis: membership.genesis,
+            records: membership.graph.hashes(after: 0).compactMap { hash in
+                membership.records[hash].map { StoredRecord(hash: hash, bytes: $0.bytes, isPublished: true) }
+            })
+    }
+}

@@ -1,0 +1,95 @@
+import FerryContainer
+import FerryCore
+import FerryMembers
+import FerrySeal
+
+extension Replica {
+    /// How long an invitation lasts where nothing else is said: a day, in milliseconds.
+    package static let invitationMilliseconds: Int64 = 86_400_000
+
+    /// Makes a code that lets one device in. Its keys go into the key store; the code itself is kept nowhere. This device alone
+    /// answers it, with its next sync.
+    /// - Parameter code: the code to use, where one code invites to several containers; `nil`: a new one.
+    /// - Returns: the code, and when it ends by this device's clock.
+    /// - Throws: `notMember`, `keyMissing`, `busy`; `limitExceeded` for too many open invitations; `invalidArgument` for an open
+    ///   container.
+    package func invite(
+        forMilliseconds duration: Int64 = Replica.invitationMilliseconds, code: SecretCode? = nil
+    ) throws -> (code: SecretCode, endMilliseconds: Int64) {
+        try lock.withLock {
+            try refreshIdentity()
+            let membership = try requiredMembership()
+            try checkMember(membership)
+            let now = environment.clock.milliseconds()
+            let (end, isTooLong) = now.addingReportingOverflow(duration)
+            guard duration > 0, !isTooLong else {
+                throw FerryError(.invalidArgument, "An invitation lasts for a second at least. Choose another time.")
+            }
+            let code = code ?? SecretCode(minted: .invitation, random: environment.random)
+            var file = try keyFile()
+            // One that is over lets nobody in any more: unless it is bound to a claim, which lasts a while.
+            file.invitations.removeAll { invitation in
+                let age = now.milliseconds(since: Int64(clamping: invitation.endMilliseconds))
+                return age > (invitation.claim == nil ? 0 : MemberReader.claimLifeMilliseconds)
+            }
+            file.invitations.append(
+                KeyFile.Invitation(code: code, container: membership.container, endMilliseconds: UInt64(end)))
+            try environment.keys.save(file)
+            return (code, end)
+        }
+    }
+
+    /// Takes back all invitations of this device's that nobody has used.
+    /// - Returns: their number.
+    @discardableResult
+    package func cancelInvitations() throws -> Int {
+        try lock.withLock {
+            try refreshIdentity()
+            _ = try requiredMembership()
+            var file = try keyFile()
+            let before = file.invitations.count
+            file.invitations.removeAll { $0.claim == nil }
+            if file.invitations.count < before { try environment.keys.save(file) }
+            return before - file.invitations.count
+        }
+    }
+
+    /// The devices that ask to be let in by words, the oldest first.
+    /// - Throws: `notMember`, `keyMissing`, and as `sync` where the folder cannot be read.
+    package func claims() throws -> [Claim] {
+        try lock.withLock {
+            try refreshIdentity()
+            return try lookForClaims().claims.filter { $0.way == .words }
+        }
+    }
+
+    /// Lets in the device that shows these words.
+    /// - Returns: the device, and three words that both screens show now.
+    /// - Throws: `nothingFound` where no device that asks shows them; `notMember`, `keyMissing`, `busy`.
+    package func approve(words: String) throws -> (device: DeviceID, words: String) {
+        try lock.withLock {
+            try refreshIdentity()
+            let typed = Self.letters(words)
+            let (found, container) = try lookForClaims()
+            guard let claim = found.first(where: { $0.way == .words && Self.letters($0.words) == typed }) else {
+                throw FerryError(
+                    .nothingFound,
+                    "No device that asks to be let in shows these words. Compare them with the other screen; the folder's syncer "
+                        + "may still have to bring its wish.", path: identity.containerPath)
+            }
+            var membership = try requiredMembership()
+            let record = try admit(claim, &membership, container)
+            return (claim.device, Enrolment.words(of: record))
+        }
+    }
+
+    private static func letters(_ words: String) -> String { words.lowercased().filter(\.isLetter) }
+
+    private func lookForClaims() throws -> (claims: [Claim], container: Container) {
+        var container = try openContainer()
+        try learn(&container, isForced: true)
+        let look = try MemberReader(container: container, now: environment.clock.milliseconds())
+            .look(requiredMembership())
+        return (look.claims, container)
+    }
+}

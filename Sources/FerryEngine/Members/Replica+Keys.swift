@@ -1,0 +1,168 @@
+import FerryContainer
+import FerryCore
+import FerryMembers
+import FerrySeal
+import FerryStore
+
+/// The epochs and keys of a sealed container, as this device knows them. The JSON keys are fixed. Nothing in it is secret.
+package struct KeysReport: Codable, Equatable, Sendable {
+    package struct Epoch: Codable, Equatable, Sendable {
+        package var number: Int
+        package var id: String
+        /// The ID of the device that made it; `nil`: the recovery key.
+        package var madeBy: String?
+        package var milliseconds: Int64
+    }
+
+    /// The epoch under which files are sealed; `nil` until the next sync makes one.
+    package var epoch: Epoch?
+    /// The number of epochs that this device can open.
+    package var epochs: Int
+    /// Whether there is a recovery code.
+    package var recovery: Bool
+    /// The number of members.
+    package var members: Int
+}
+
+extension Replica {
+    /// The epochs and keys. Changes nothing.
+    /// - Throws: `keyMissing`; `invalidArgument` for an open container.
+    package func keys() throws -> KeysReport {
+        try refreshIdentity()
+        let membership = try requiredMembership()
+        return Self.keysReport(membership)
+    }
+
+    private static func keysReport(_ membership: Membership) -> KeysReport {
+        KeysReport(
+            epoch: membership.roster.epoch.map { epoch in
+                KeysReport.Epoch(
+                    number: Int(epoch.number), id: epoch.id.description, madeBy: epoch.madeBy?.description,
+                    milliseconds: Int64(clamping: epoch.milliseconds))
+            }, epochs: membership.keyring.all.count, recovery: membership.roster.recovery != nil,
+            members: membership.roster.members.count)
+    }
+
+    /// Makes a new epoch: what is sealed from now on takes a new secret.
+    /// - Throws: `notMember`, `keyMissing`, and as `sync`.
+    package func rotateKeys() throws -> KeysReport {
+        _ = try sync()
+        let report = try lock.withLock { () throws -> KeysReport in
+            try refreshIdentity()
+            var container = try openContainer()
+            try learn(&container, isForced: true)
+            var membership = try requiredMembership()
+            let act = try membership.epoch(
+                for: membership.keys(of: membership.roster.members.keys), random: environment.random)
+            try say([act], &membership, container)
+            return Self.keysReport(membership)
+        }
+        _ = try sync()
+        return report
+    }
+
+    /// Gives this device new keys, under a new ID, and removes the former ones: for keys that somebody may have seen.
+    /// - Throws: as `rotateKeys`.
+    package func renewKeys() throws -> Renewal {
+        _ = try sync()
+        let renewal = try lock.withLock { () throws -> Renewal in
+            try refreshIdentity()
+            var container = try openContainer()
+            try learn(&container, isForced: true)
+            let former = identity.device
+            let renewal = try becomeNewDevice(.keys, container)
+            container = try openContainer()
+            try publishRecords(container)
+            var membership = try requiredMembership()
+            let staying = membership.roster.members.keys.filter { $0 != former }
+            let acts: [MemberAct] = [
+                .remove(former),
+                try membership.epoch(for: membership.keys(of: staying), random: environment.random),
+            ]
+            try say(acts, &membership, container)
+            try environment.keys.remove(former)
+            return renewal
+        }
+        _ = try sync()
+        return renewal
+    }
+
+    /// Whether a code is the recovery code of the container.
+    package func isRecoveryCode(_ code: SecretCode) throws -> Bool {
+        try refreshIdentity()
+        let membership = try requiredMembership()
+        return try DeviceKeys(recovery: code, container: membership.container).publicKeys == membership.roster.recovery
+    }
+
+    // MARK: New IDs
+
+    /// Mints the keys of this database's next device, and lets it in by the former one. The key store has the keys on return.
+    /// - Returns: `nil` for an open container.
+    /// - Throws: `notMember`, `keyMissing`.
+    func successor() throws -> (device: DeviceID, record: StoredRecord)? {
+        guard let membership = try membership() else { return nil }
+        try checkMember(membership)
+        let keys = try DeviceKeys(mintedFor: membership.container, random: environment.random)
+        try environment.keys.save(
+            KeyFile(keys: keys, genesis: membership.genesis.bytes, highestEpoch: membership.highestEpoch))
+        var acts: [MemberAct] = [.admit(Admission(.copy, keys.publicKeys, in: membership.container))]
+        if let epoch = membership.roster.epoch,
+            let act = try membership.grant(
+                epoch.id, to: [keys.device: keys.publicKeys], random: environment.random)
+        {
+            acts.append(act)
+        }
+        let record = try membership.record(acts, milliseconds: environment.clock.milliseconds())
+        return (keys.device, StoredRecord(hash: record.hash, bytes: record.bytes, isPublished: false))
+    }
+
+    /// Makes this database, whose key is elsewhere or whose device is out, the device of an enrolment. What nobody has of its
+    /// changes is sent again under the new ID.
+    /// - Throws: `enrolmentPending` while nobody has let the device in; `containerMismatch` for another container's enrolment;
+    ///   `codeRefused`, `busy`, and as `sync`.
+    package func enrol(_ enrolment: Enrolment) throws -> Renewal {
+        let renewal = try lock.withLock { () throws -> Renewal in
+            try refreshIdentity()
+            guard enrolment.container == identity.container else {
+                throw FerryError(
+                    .containerMismatch, "The database belongs to another container than the one that was asked.",
+                    path: store.path)
+            }
+            let (state, membership) = try enrolment.admission()
+            guard case .admitted = state else { throw Enrolment.pending(enrolment.path) }
+            let plain = try Container.open(
+                at: identity.containerPath,
+                expecting: ContainerPin(id: identity.container, genesis: membership.genesis),
+                fileSystem: environment.fileSystem, random: environment.random)
+            let container = try plain.sealed(by: membership.seal())
+            let former = identity.device
+            let published = try publishedLog(of: former, membership.roster, container)
+            let sentAgain = try store.becomeNewDevice(
+                enrolment.device, published: published, fingerprint: fingerprint,
+                membership: .init(sealed: SealedBeginning(membership)), encode: segmentEncoding(for: identity))
+            memory.forget()
+            try refreshIdentity()
+            try enrolment.end(plain)
+            return Renewal(
+                reason: .enrolled, formerDevice: former.description, device: identity.device.description,
+                sentAgain: sentAgain)
+        }
+        _ = try sync()
+        return renewal
+    }
+
+    /// What others have or will have of the log of this database's former device.
+    private func publishedLog(
+        of former: DeviceID, _ roster: Roster, _ container: Container
+    ) throws -> PublishedLog {
+        if roster.isReadable(former) { return try publishedLog(container) }
+        // Nobody reads the log any more: what counts of it was accepted.
+        let end = roster.removed[former]?.end
+        let position = LogPosition(sequence: end?.sequence ?? 0, time: end?.time ?? .zero)
+        let own = try store.versionVector()[former]
+        // Accepted beyond what this database knows: then another copy wrote that.
+        let isBeyond = position.sequence > own.sequence
+        return PublishedLog(
+            position: isBeyond ? own : position, checksum: isBeyond ? nil : end.map(\.checksum), isForked: false)
+    }
+}

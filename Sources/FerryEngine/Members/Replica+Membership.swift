@@ -1,0 +1,267 @@
+import FerryContainer
+import FerryCore
+import FerryMembers
+import FerrySeal
+import FerryStore
+
+/// The membership of a sealed container in a pass: records are read, this device is found in the roster, and what it has to say is
+/// published (Docs/Architecture/membership.md).
+extension Replica {
+    /// What is known of the membership; `nil` for an open container.
+    /// - Throws: `keyMissing` where this computer has no key for the device; `keyExposed`, `damagedFile`.
+    func membership() throws -> Membership? {
+        let identity = identity
+        guard let genesis = identity.genesis else { return nil }
+        return try memory.current(
+            genesis, of: identity.device, count: store.recordCount(), load: { try keyFile() },
+            records: { try store.records(after: $0) })
+    }
+
+    /// The membership of a container that must be sealed.
+    /// - Throws: `invalidArgument` for an open one; as `membership`.
+    func requiredMembership() throws -> Membership {
+        guard let membership = try membership() else {
+            throw FerryError(
+                .invalidArgument,
+                "The container is open: everybody who has the folder can read and write it. "
+                    + "`ferry seal` seals it.", path: identity.containerPath)
+        }
+        return membership
+    }
+
+    /// The key file of this device.
+    /// - Throws: `keyMissing`; as `KeyStore.load`.
+    func keyFile() throws -> KeyFile {
+        if let file = try environment.keys.load(identity.device) { return file }
+        throw FerryError(
+            .keyMissing,
+            "This computer has no key for this database: it was copied from another one, or the keys were lost. Its rows are "
+                + "here, and its changes wait. `ferry enrol` makes it a device of its own.", path: store.path,
+            device: identity.device)
+    }
+
+    /// The container without a seal: for records and claims.
+    func plainContainer() throws -> Container {
+        try Container.open(
+            at: identity.containerPath, expecting: ContainerPin(id: identity.container, genesis: identity.genesis),
+            fileSystem: environment.fileSystem, random: environment.random, heads: heads)
+    }
+
+    func openContainer() throws -> Container {
+        let container = try plainContainer()
+        guard let membership = try membership() else { return container }
+        return try container.sealed(by: membership.seal())
+    }
+
+    /// The devices of which nothing is expected any more: removed ones, and those that left.
+    func devicesThatAreOut() throws -> Set<DeviceID> {
+        guard let roster = try membership()?.roster else { return [] }
+        return Set(roster.removed.keys).union(roster.left.keys)
+    }
+
+    // MARK: A pass
+
+    /// Brings the membership up to date, and makes sure that this device is a member. Says nothing to others.
+    /// - Parameters:
+    ///   - container: gets the present seal.
+    ///   - isForced: true: look at all directories, whatever was looked at before.
+    /// - Returns: what lies there, if it was looked at.
+    /// - Throws: `notMember`, `keyMissing`.
+    @discardableResult
+    func learn(_ container: inout Container, isForced: Bool) throws -> MemberReader.Look? {
+        guard var membership = try membership() else { return nil }
+        guard try isForced || !memory.hasLooked(at: container.directories()) else {
+            try checkMember(membership)
+            return nil
+        }
+        let look = try MemberReader(container: container, now: environment.clock.milliseconds()).look(membership)
+        let counting = try membership.insert(look.records)
+        try store.add(counting.map { StoredRecord(hash: $0.hash, bytes: $0.bytes, isPublished: true) })
+        memory.keep(membership, count: try store.recordCount())
+        memory.noteLook(at: look)
+        try remember(membership)
+        container = try container.sealed(by: membership.seal())
+        try checkMember(membership)
+        return look
+    }
+
+    /// Does what is due before anything else is published: records that waited, lost records, newcomers, epochs.
+    /// - Parameter look: what lies in the container, if it was looked at.
+    /// - Returns: the devices that were let in.
+    func fulfilDuties(_ look: MemberReader.Look?, _ container: inout Container) throws -> [DeviceID] {
+        guard var membership = try membership() else { return [] }
+        try publishRecords(container)
+        if membership.roster.needsUpdate { return [] }
+        var admitted: [DeviceID] = []
+        if let look {
+            try putBack(look, membership, container)
+            admitted = try letIn(look.claims, &membership, container)
+        }
+        try prepareEpoch(&membership, container)
+        container = try container.sealed(by: membership.seal())
+        return admitted
+    }
+
+    /// Looks for records of which heads tell.
+    /// - Returns: true if records came: then the logs are read again.
+    func learn(
+        _ container: inout Container, told heads: [DeviceID: Head], _ admitted: inout [DeviceID]
+    ) throws -> Bool {
+        guard let membership = try membership() else { return false }
+        let digests = Set(heads.values.compactMap { $0.sealed?.knowledge.recordsDigest })
+            .subtracting([membership.graph.headsDigest])
+        guard memory.isNews(digests) else { return false }
+        let look = try learn(&container, isForced: true)
+        admitted += try fulfilDuties(look, &container)
+        return try self.membership().map { $0.graph.count > membership.graph.count } ?? false
+    }
+
+    /// Throws `notMember` if this device is out.
+    func checkMember(_ membership: Membership) throws {
+        if membership.isMember { return }
+        if membership.roster.left[membership.device] != nil {
+            throw FerryError(
+                .notMember, "This device has left the container. Run `ferry leave` again: it was interrupted.",
+                path: store.path, device: membership.device)
+        }
+        guard let removed = membership.roster.removed[membership.device], let by = removed.removedBy else {
+            let isByRecovery = membership.roster.removed[membership.device]?.removedMilliseconds != nil
+            throw FerryError(
+                .notMember,
+                (isByRecovery
+                    ? "This device was removed with the recovery code. "
+                    : "This device is no member of the container any more: nobody who is one let it in. ")
+                    + "Its changes wait. `ferry enrol` asks to be let in again.", path: store.path,
+                device: membership.device)
+        }
+        let name = try store.reading().names[by] ?? by.description
+        let date = removed.removedMilliseconds.map { " on " + ISO8601.text(Int64(clamping: $0)) } ?? ""
+        throw FerryError(
+            .notMember,
+            "This device was removed by \(name)\(date). Its changes wait. `ferry enrol` asks to be let in again.",
+            path: store.path, device: membership.device)
+    }
+
+    /// Notes the greatest number of an epoch in the key store, so that a restored database does not fall behind it.
+    private func remember(_ membership: Membership) throws {
+        guard var file = try environment.keys.load(membership.device), file.highestEpoch < membership.highestEpoch
+        else { return }
+        file.highestEpoch = membership.highestEpoch
+        try environment.keys.save(file)
+    }
+
+    /// Puts records that lie in no directory any more into this device's own.
+    private func putBack(_ look: MemberReader.Look, _ membership: Membership, _ container: Container) throws {
+        let waiting = Set(try store.waitingRecords().map(\.hash))
+        for (hash, record) in membership.records where !look.present.contains(RecordName(hash)) {
+            if waiting.contains(hash) { continue }
+            try container.publishRecord(record.bytes, name: RecordName(hash), of: membership.device)
+        }
+    }
+
+    // MARK: Saying something
+
+    /// Makes a record, keeps it durably, and publishes it. After a crash the next pass publishes what was kept.
+    /// - Parameter recovery: the recovery key, where the record is its own.
+    @discardableResult
+    func say(
+        _ acts: [MemberAct], byRecovery recovery: DeviceKeys? = nil, _ membership: inout Membership,
+        _ container: Container
+    ) throws -> MemberRecord {
+        let record = try membership.record(
+            acts, byRecovery: recovery, milliseconds: environment.clock.milliseconds())
+        guard try membership.insert([record]).map(\.hash) == [record.hash] else {
+            throw FerryError(
+                .internalInconsistency, "A record of this device's does not count.", device: identity.device)
+        }
+        try store.add([StoredRecord(hash: record.hash, bytes: record.bytes, isPublished: false)])
+        memory.keep(membership, count: try store.recordCount())
+        try remember(membership)
+        try publishRecords(container)
+        return record
+    }
+
+    /// Publishes the records of this device's that wait.
+    func publishRecords(_ container: Container) throws {
+        for record in try store.waitingRecords() {
+            try container.publishRecord(record.bytes, name: RecordName(record.hash), of: identity.device)
+            try store.notePublished(record.hash)
+        }
+    }
+
+    // MARK: Duties
+
+    /// Makes an epoch where none is clean, and hands the current one on to members that lack it.
+    private func prepareEpoch(_ membership: inout Membership, _ container: Container) throws {
+        let situation = MemberDuties.Situation(
+            device: membership.device, roster: membership.roster, hasSomethingToPublish: true,
+            knownEpochs: Set(membership.keyring.all.map(\.id)))
+        for duty in MemberDuties(situation).due {
+            switch duty {
+            case .rotate:
+                // Fewer than were seen: records are missing, and the number would be used twice.
+                if membership.highestEpoch > membership.roster.greatestEpoch { continue }
+                let act = try membership.epoch(
+                    for: membership.keys(of: membership.roster.members.keys), random: environment.random)
+                try say([act], &membership, container)
+            case .grant(let epoch, let devices):
+                let act = try membership.grant(epoch, to: membership.keys(of: devices), random: environment.random)
+                if let act { try say([act], &membership, container) }
+            case .admit, .cover, .accept: continue
+            }
+        }
+    }
+
+    /// Lets in whoever has the code of an invitation of this device's.
+    private func letIn(
+        _ claims: [Claim], _ membership: inout Membership, _ container: Container
+    ) throws -> [DeviceID] {
+        let byCode = claims.filter { $0.way == .code }
+        guard !byCode.isEmpty, !membership.roster.needsUpdate, var file = try environment.keys.load(membership.device)
+        else { return [] }
+        let now = UInt64(max(environment.clock.milliseconds(), 0))
+        var admitted: [DeviceID] = []
+        for claim in byCode where membership.roster.isUnknown(claim.device) {
+            guard
+                let place = file.invitations.firstIndex(where: {
+                    $0.admits(claim, genesis: membership.genesis, milliseconds: now)
+                })
+            else { continue }
+            if file.invitations[place].claim == nil {
+                // Durable before anybody can see an answer: the code lets in this one claim and no other.
+                file.invitations[place].claim = claim.hash
+                try environment.keys.save(file)
+            }
+            let answer = claim.answer(
+                by: file.invitations[place], of: membership.device, membership.keys.publicKeys)
+            try admit(claim, answer: answer, &membership, container)
+            admitted.append(claim.device)
+        }
+        return admitted
+    }
+
+    /// Lets a newcomer in, and hands the current epoch on to it.
+    @discardableResult
+    func admit(
+        _ claim: Claim, answer: [UInt8]? = nil, _ membership: inout Membership, _ container: Container
+    ) throws -> MemberRecord {
+        let admission = Admission(
+            claim.way, claim.keys, in: membership.container, claim: claim.hash, answer: answer)
+        var acts: [MemberAct] = [.admit(admission)]
+        let newcomer = [claim.device: claim.keys]
+        if let epoch = membership.roster.epoch {
+            if let act = try membership.grant(epoch.id, to: newcomer, random: environment.random) { acts.append(act) }
+        } else if membership.highestEpoch == membership.roster.greatestEpoch {
+            let receivers = membership.keys(of: membership.roster.members.keys).merging(newcomer) { own, _ in own }
+            acts.append(try membership.epoch(for: receivers, random: environment.random))
+        }
+        return try say(acts, &membership, container)
+    }
+}
+
+extension Roster {
+    /// Whether no record names a device.
+    func isUnknown(_ device: DeviceID) -> Bool {
+        members[device] == nil && left[device] == nil && removed[device] == nil
+    }
+}

@@ -1,0 +1,146 @@
+import FerryContainer
+import FerryCore
+import FerryMembers
+import FerrySeal
+
+/// The result of removing a device. The JSON keys are fixed.
+package struct RemovalReport: Codable, Equatable, Sendable {
+    package struct Device: Codable, Equatable, Sendable {
+        package var id: String
+        package var name: String
+    }
+
+    /// The device and its copies.
+    package var removed: [Device]
+    /// Members that these devices had let in: a person decides about each.
+    package var admittedByThem: [Device]
+    /// The devices that got the new epoch, this one included.
+    package var staying: [Device]
+
+    init(
+        _ removed: [DeviceID], admittedByThem: [DeviceID], staying: [DeviceID], _ names: [DeviceID: String]
+    ) {
+        func told(_ devices: [DeviceID]) -> [Device] {
+            devices.map { Device(id: $0.description, name: names[$0] ?? $0.description) }
+        }
+        self.removed = told(removed)
+        self.admittedByThem = told(admittedByThem)
+        self.staying = told(staying)
+    }
+}
+
+extension Replica {
+    /// Removes a device from the membership for good, and its copies with it. What it wrote up to now is kept; what it writes from
+    /// now on is not read, and it cannot read what is written.
+    /// - Parameters:
+    ///   - word: the device's name, its ID, or the beginning of that.
+    ///   - recovery: the recovery code, by which an older device is removed.
+    /// - Throws: `removalRefused` where the device was let in before this one and no recovery code is given; `codeRefused` for another
+    ///   code; `nothingFound`; `invalidArgument` for this device itself; as `sync`.
+    package func remove(_ word: String, recovery code: SecretCode? = nil) throws -> RemovalReport {
+        // What the device wrote up to now is read first.
+        _ = try sync()
+        let report = try lock.withLock { () throws -> RemovalReport in
+            try refreshIdentity()
+            var container = try openContainer()
+            try learn(&container, isForced: true)
+            var membership = try requiredMembership()
+            let names = try memberNames(container, membership)
+            let target = try Self.device(word, in: names, membership)
+            guard target != membership.device else {
+                throw FerryError(
+                    .invalidArgument, "A device cannot remove itself. Run `ferry leave` on it, or name another one.")
+            }
+            let recovery = try code.map { try recoveryKeys($0, membership) }
+            guard recovery != nil || membership.graph.mayRemove(membership.device, target) else {
+                throw FerryError(
+                    .removalRefused,
+                    "\(names[target] ?? target.description) was let in before this device. To remove it takes an older device, or "
+                        + "the recovery code: --recovery -", device: target)
+            }
+            let kin = membership.kin(of: target)
+            let leaving = [target] + (kin.contains(membership.device) ? [] : kin)
+            let staying = membership.roster.members.keys.filter { !leaving.contains($0) }
+            let acts =
+                leaving.prefix(MemberRecord.maximumActs - 1).map { MemberAct.remove($0) } + [
+                    try membership.epoch(for: membership.keys(of: staying), random: environment.random)
+                ]
+            let admitted = membership.roster.members.filter { member in
+                member.value.admittedBy.map { leaving.contains($0) } ?? false && !leaving.contains(member.key)
+            }.keys
+            try say(acts, byRecovery: recovery, &membership, container)
+            return RemovalReport(leaving, admittedByThem: admitted.sorted(), staying: staying.sorted(), names)
+        }
+        // The removed logs are accepted as far as they are known here, and the head tells of the record.
+        _ = try sync()
+        return report
+    }
+
+    /// Removes all other devices by the recovery code, as after a theft. What they wrote up to now is kept.
+    /// - Throws: `codeRefused` for another code; as `sync`.
+    package func removeOthers(recovery code: SecretCode) throws -> RemovalReport {
+        // Their logs are read first: nobody reads the log of a device that is out.
+        _ = try sync()
+        let report = try lock.withLock { () throws -> RemovalReport in
+            try refreshIdentity()
+            var container = try openContainer()
+            try learn(&container, isForced: true)
+            var membership = try requiredMembership()
+            let recovery = try recoveryKeys(code, membership)
+            let names = try memberNames(container, membership)
+            let leaving = membership.roster.members.keys.filter { $0 != membership.device }.sorted()
+            let own = membership.keys(of: [membership.device])
+            for start in stride(from: 0, to: leaving.count, by: MemberRecord.maximumActs - 1) {
+                let part = leaving[start..<min(start + MemberRecord.maximumActs - 1, leaving.count)]
+                let epoch = try membership.epoch(for: own, random: environment.random)
+                try say(part.map { .remove($0) } + [epoch], byRecovery: recovery, &membership, container)
+            }
+            return RemovalReport(leaving, admittedByThem: [], staying: [membership.device], names)
+        }
+        _ = try sync()
+        return report
+    }
+
+    /// The keys of the recovery code.
+    /// - Throws: `codeRefused` for another membership's code, and where there is none.
+    func recoveryKeys(_ code: SecretCode, _ membership: Membership) throws -> DeviceKeys {
+        let keys = try DeviceKeys(recovery: code, container: membership.container)
+        guard membership.roster.recovery == keys.publicKeys else {
+            throw FerryError(
+                .codeRefused,
+                membership.roster.recovery == nil
+                    ? "This container has no recovery code." : "This is not the recovery code of this container.")
+        }
+        return keys
+    }
+
+    /// The names of members for people, as far as they are known.
+    func memberNames(_ container: Container, _ membership: Membership) throws -> [DeviceID: String] {
+        var names = try store.reading().names
+        for (device, head) in try ContainerView(container, except: identity.device).heads {
+            names[device] = head.deviceName
+        }
+        names[identity.device] = identity.deviceName
+        return names
+    }
+
+    /// The member that a word names.
+    private static func device(
+        _ word: String, in names: [DeviceID: String], _ membership: Membership
+    ) throws -> DeviceID {
+        let digits = word.lowercased().replacing("-", with: "")
+        let members = membership.roster.members.keys.sorted()
+        let named = members.filter { names[$0] == word }
+        let meant = named.isEmpty && digits.count >= 4 ? members.filter { $0.hex.hasPrefix(digits) } : named
+        guard let device = meant.first else {
+            throw FerryError(.nothingFound, "No member has the name or ID \"\(word)\". `ferry devices` lists them.")
+        }
+        if meant.count > 1 {
+            throw FerryError(
+                .invalidArgument,
+                "\(meant.count) devices are meant by \"\(word)\". Say which by its ID: "
+                    + meant.map(\.description).joined(separator: ", ") + ".")
+        }
+        return device
+    }
+}

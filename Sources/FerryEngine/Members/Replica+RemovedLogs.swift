@@ -1,0 +1,95 @@
+import FerryContainer
+import FerryCore
+import FerryMembers
+import FerryStore
+
+/// The logs of devices that are out: they are not read any more, because their authors can rewrite what others have not read. What
+/// counts comes by members' snapshots (Docs/Sealing.md, "Who is a member").
+extension Replica {
+    /// How far the logs of devices that left are read: `nil` for an open container.
+    func logEnds() throws -> LogReader.Ends {
+        guard let roster = try membership()?.roster else { return LogReader.Ends() }
+        return LogReader.Ends(
+            left: roster.left.mapValues(\.end.sequence), accepted: roster.removed.mapValues { $0.end?.sequence ?? 0 })
+    }
+
+    /// Says how far the logs of devices that are out count, as far as this device knows more than was accepted. A snapshot comes
+    /// first that holds what is said.
+    /// - Parameters:
+    ///   - container: gets the present seal.
+    ///   - isThorough: true: make sure that what was accepted lies in a snapshot, also where its writer is gone.
+    func acceptLogs(_ container: inout Container, isThorough: Bool) throws {
+        guard var membership = try membership(), !membership.roster.removed.isEmpty else { return }
+        let reading = try store.reading()
+        var situation = MemberDuties.Situation(device: membership.device, roster: membership.roster)
+        for device in membership.roster.removed.keys {
+            guard let position = reading.vector.positions[device], position.sequence > 0 else { continue }
+            situation.positions[device] = LogEnding(
+                sequence: position.sequence, time: position.time,
+                checksum: reading.checksums[device] ?? Checksum(high: 0, low: 0))
+        }
+        if isThorough { try coverAccepted(situation, container) }
+        if MemberDuties(situation).due.isEmpty { return }
+        situation.covered = try covered(situation.positions, membership.roster, container)
+        if MemberDuties(situation).due.contains(where: { if case .cover = $0 { true } else { false } }) {
+            do {
+                _ = try SnapshotWriter(container: container, store: store, identity: identity).write()
+            } catch let error as FerryError where error.code == .busy {
+                // Changes came in the meantime: the next pass covers them too.
+                return
+            }
+            situation.covered = try covered(situation.positions, membership.roster, container)
+        }
+        let acts = MemberDuties(situation).due.compactMap { duty -> MemberAct? in
+            if case .accept(let device, let end) = duty { .accept(device, end) } else { nil }
+        }
+        for start in stride(from: 0, to: acts.count, by: MemberRecord.maximumActs) {
+            try say(
+                Array(acts[start..<min(start + MemberRecord.maximumActs, acts.count)]), &membership, container)
+        }
+        container = try container.sealed(by: membership.seal())
+    }
+
+    /// Publishes a snapshot where none has what was accepted of a log, and this device has it.
+    private func coverAccepted(_ situation: MemberDuties.Situation, _ container: Container) throws {
+        var accepted: [DeviceID: LogEnding] = [:]
+        for (device, removed) in situation.roster.removed {
+            guard let end = removed.end, end.sequence > 0, let own = situation.positions[device],
+                own.sequence >= end.sequence
+            else { continue }
+            accepted[device] = end
+        }
+        if try covered(accepted, situation.roster, container).count == accepted.count { return }
+        do {
+            _ = try SnapshotWriter(container: container, store: store, identity: identity).write()
+        } catch let error as FerryError where error.code == .busy {
+            return  // changes came in the meantime: the next pass writes it
+        }
+    }
+
+    /// Of these logs those that a member's snapshot covers which is there.
+    private func covered(
+        _ positions: [DeviceID: LogEnding], _ roster: Roster, _ container: Container
+    ) throws -> Set<DeviceID> {
+        let entries = try SnapshotCatalog(container).entries().filter { roster.members[$0.device] != nil }
+        return Set(
+            positions.filter { device, end in
+                entries.contains { $0.manifest.vector[device].sequence >= end.sequence }
+            }.keys)
+    }
+
+    /// The devices with the same records and another roster.
+    func disagreements(_ heads: [DeviceID: Head]) throws -> [DeviceID: FerryError] {
+        guard let membership = try membership() else { return [:] }
+        let (records, roster) = (membership.graph.headsDigest, membership.roster.digest)
+        return heads.compactMapValues { head in
+            guard let knowledge = head.sealed?.knowledge, knowledge.recordsDigest == records,
+                knowledge.rosterDigest != roster
+            else { return nil }
+            return FerryError(
+                .membersDiffer,
+                "It knows the same records, and takes other devices for members. Update Ferry on both; if that does not help, "
+                    + "report it.", device: head.device)
+        }
+    }
+}

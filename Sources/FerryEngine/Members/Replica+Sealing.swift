@@ -1,0 +1,160 @@
+import FerryContainer
+import FerryCore
+import FerryMembers
+import FerrySeal
+import FerryStore
+
+/// The result of sealing a container. The JSON keys are fixed.
+package struct SealReport: Codable, Equatable, Sendable {
+    package struct Accepted: Codable, Equatable, Sendable {
+        package var device: String
+        /// The last changeset of its open log that counts.
+        package var sequence: Int
+    }
+
+    /// The device that this database is now.
+    package var device: String
+    package var formerDevice: String
+    /// The open logs, and how far they count: their devices enrol.
+    package var accepted: [Accepted]
+    /// Whether there is a recovery code.
+    package var recovery: Bool
+}
+
+extension Replica {
+    /// Seals an open container, or founds the membership of a sealed one anew. This device is the only member then; every other one
+    /// enrols. Nothing is lost that any database has.
+    ///
+    /// Each step may be repeated: a crash before the marker is replaced leaves an open container, and whoever seals again founds the
+    /// membership again.
+    /// - Parameters:
+    ///   - recovery: whether to make a recovery code. The code is stored nowhere.
+    ///   - anew: whether the container is sealed already.
+    ///   - anyway: true: do not wait for logs that have not arrived.
+    ///   - keepRecovery: gets the recovery code before anything is changed.
+    /// - Throws: `invalidArgument` where the container is sealed already and `anew` is false, or the reverse; `fileNotThereYet` while a
+    ///   log waits; `busy`, and as `sync`.
+    package func seal(
+        recovery: Bool, anew: Bool = false, anyway: Bool = false, keepRecovery: (SecretCode) throws -> Void = { _ in }
+    ) throws -> SealReport {
+        try refreshIdentity()
+        let isInterrupted = try isSealingInterrupted()
+        if !isInterrupted {
+            guard (identity.genesis != nil) == anew else {
+                throw FerryError(
+                    .invalidArgument,
+                    anew
+                        ? "The container is open. Seal it without --anew."
+                        : "The container is sealed already. `ferry seal --anew` founds its membership anew.",
+                    path: identity.containerPath)
+            }
+            let report = try sync()
+            if let waiting = report.waiting.first, !anyway {
+                throw FerryError(
+                    .fileNotThereYet,
+                    "\(waiting.device) is waited for: \(waiting.reason) What it wrote would be sent again only once it enrols. Sync "
+                        + "again later, or seal all the same: --anyway.", path: waiting.file)
+            }
+        }
+        let report = try lock.withLock {
+            try found(hasRecovery: recovery, isInterrupted: isInterrupted, keepRecovery)
+        }
+        // The first record is published, the marker tells of it: now the log and the snapshot go out, sealed.
+        _ = try sync()
+        try lock.withLock { try publishSnapshot() }
+        return report
+    }
+
+    /// Whether the database is sealed, and the marker does not say so: sealing was interrupted between the two.
+    private func isSealingInterrupted() throws -> Bool {
+        guard identity.genesis != nil else { return false }
+        let marker = try Container.open(
+            at: identity.containerPath, expecting: nil, fileSystem: environment.fileSystem, random: environment.random)
+        return marker.id == identity.container && marker.details.sealing == .none
+    }
+
+    private func found(
+        hasRecovery: Bool, isInterrupted: Bool, _ keepRecovery: (SecretCode) throws -> Void
+    ) throws -> SealReport {
+        try refreshIdentity()
+        let container =
+            isInterrupted
+            ? try Container.open(
+                at: identity.containerPath, expecting: nil, fileSystem: environment.fileSystem,
+                random: environment.random) : try openContainer()
+        let former = identity.device
+        // What an interrupted attempt made has published nothing.
+        let published =
+            isInterrupted
+            ? PublishedLog(position: .none, checksum: nil, isForked: false) : try publishedLog(container)
+        let reading = try store.reading()
+        var ends: [DeviceID: LogEnding] = [:]
+        for (device, position) in reading.vector.positions where position.sequence > 0 && device != former {
+            ends[device] = LogEnding(
+                sequence: position.sequence, time: position.time,
+                checksum: reading.checksums[device] ?? Checksum(high: 0, low: 0))
+        }
+        if published.position.sequence > 0 {
+            ends[former] = LogEnding(
+                sequence: published.position.sequence, time: published.position.time,
+                checksum: published.checksum ?? Checksum(high: 0, low: 0))
+        }
+        let founded = try NewMembership(
+            in: identity.container, hasRecovery: hasRecovery,
+            formerLogs: ends.map { Founding.FormerLog(device: $0.key, end: $0.value) }, environment)
+        if let code = founded.recovery { try keepRecovery(code) }
+        _ = try store.becomeNewDevice(
+            founded.keys.device, published: published, fingerprint: fingerprint,
+            membership: .init(sealed: founded.beginning), encode: segmentEncoding(for: identity))
+        memory.forget()
+        try refreshIdentity()
+        try publishRecords(container)
+        _ = try container.replaceMarker(
+            ContainerDescription(
+                id: container.id, name: container.name, createdMilliseconds: container.details.createdMilliseconds,
+                sealing: .sealed(genesis: founded.first.hash)))
+        return SealReport(
+            device: identity.device.description, formerDevice: former.description,
+            accepted: ends.sorted { $0.key < $1.key }.map {
+                SealReport.Accepted(device: $0.key.description, sequence: Int(clamping: $0.value.sequence))
+            }, recovery: founded.recovery != nil)
+    }
+
+    private func publishSnapshot() throws {
+        try refreshIdentity()
+        _ = try SnapshotWriter(container: openContainer(), store: store, identity: identity).write()
+    }
+
+    // MARK: Leaving
+
+    /// Tells the others that this device leaves, and where its log ends.
+    /// - Returns: `nil` for an open container; false where nobody could be told: a member should remove the device.
+    func sayLeaving() throws -> Bool? {
+        guard identity.genesis != nil else { return nil }
+        // A copy that was never synced has no ID of its own: the original stays.
+        if try isCopied() { return true }
+        do {
+            var container = try openContainer()
+            // An interrupted attempt may have said it, and not published.
+            try publishRecords(container)
+            try learn(&container, isForced: true)
+            var membership = try requiredMembership()
+            let last = try store.newestOwnSegment()
+            let end = LogEnding(
+                sequence: last?.last ?? 0, time: last?.time ?? .zero,
+                checksum: last?.checksum ?? Checksum(high: 0, low: 0))
+            try say([.leave(end)], &membership, container)
+            return true
+        } catch let error as FerryError where error.code == .notMember {
+            return true
+        } catch let error as FerryError where Self.isOfTheContainer(error.code) || error.code == .keyMissing {
+            return false
+        }
+    }
+
+    /// Forgets the keys of this device. A copy that was never synced shares them with its original.
+    func forgetKeys() throws {
+        guard identity.genesis != nil, try !isCopied() else { return }
+        try environment.keys.remove(identity.device)
+    }
+}

@@ -1,0 +1,249 @@
+import Foundation
+import XCTest
+
+/// Sealed containers by the command: each computer has a key store of its own.
+final class SealedCommandTests: XCTestCase {
+    /// A computer's key store, as the command finds it.
+    private func keys(_ workshop: Workshop, _ computer: String) -> [String: String] {
+        ["FERRY_KEYS": workshop.path("keys-\(computer)")]
+    }
+
+    private func run(
+        _ workshop: Workshop, _ computer: String, _ arguments: [String], input: String = "", code: String? = nil,
+        status: Int32 = 0, file: StaticString = #filePath, line: UInt = #line
+    ) throws -> Outcome {
+        var environment = keys(workshop, computer)
+        if let code { environment["FERRY_CODE"] = code }
+        let outcome = try workshop.run([Workshop.binary] + arguments, input: input, environment: environment)
+        XCTAssertEqual(outcome.status, status, outcome.output + outcome.errors, file: file, line: line)
+        return outcome
+    }
+
+    /// A sealed container on a laptop.
+    private func begin() throws -> Workshop {
+        let workshop = try Workshop()
+        try workshop.sql("a.sqlite", Workshop.music)
+        let made = try run(
+            workshop, "laptop",
+            ["init", "a.sqlite", "shared", "--name", "laptop", "--sealed", "--recovery-to", workshop.path("recovery")])
+        XCTAssertTrue(made.output.contains("ferry invite a.sqlite"), made.output)
+        return workshop
+    }
+
+    private func assertSameRows(_ workshop: Workshop, file: StaticString = #filePath, line: UInt = #line) throws {
+        let query =
+            "SELECT * FROM artist ORDER BY 1; SELECT title FROM song ORDER BY 1; SELECT name FROM genre ORDER BY 1"
+        let rows = try workshop.sql("a.sqlite", query)
+        XCTAssertEqual(rows.split(separator: "\n").count, 7, file: file, line: line)
+        XCTAssertEqual(rows, try workshop.sql("b.sqlite", query), file: file, line: line)
+    }
+
+    private func invitation(_ workshop: Workshop) throws -> (words: String, text: String) {
+        let report = try run(workshop, "laptop", ["invite", "a.sqlite", "--json"]).json()
+        let code = try XCTUnwrap(report["code"] as? [String: String])
+        return (try XCTUnwrap(code["words"]), try XCTUnwrap(code["text"]))
+    }
+
+    /// Lets a phone in by a code.
+    private func beginTwo() throws -> Workshop {
+        let workshop = try begin()
+        let (words, _) = try invitation(workshop)
+        _ = try run(
+            workshop, "phone", ["join", "b.sqlite", "shared", "--name", "phone", "--code", "-", "--no-wait"],
+            input: words,
+            status: 75)
+        _ = try run(workshop, "laptop", ["sync", "a.sqlite"])
+        _ = try run(
+            workshop, "phone", ["join", "b.sqlite", "shared", "--name", "phone", "--code", "-", "--no-wait"],
+            input: words)
+        _ = try run(workshop, "laptop", ["sync", "a.sqlite"])
+        return workshop
+    }
+
+    func testADeviceIsLetInByACode() throws {
+        let workshop = try beginTwo()
+        try assertSameRows(workshop)
+        let status = try run(workshop, "phone", ["status", "b.sqlite"]).output
+        XCTAssertTrue(status.contains("Sealed; 2 members."), status)
+        let devices = try run(workshop, "laptop", ["devices", "a.sqlite", "--json"]).json()
+        let told = try XCTUnwrap(devices["devices"] as? [[String: Any]])
+        XCTAssertEqual(told.map { $0["membership"] as? String }, ["founder", "member"])
+        XCTAssertEqual(told.map { $0["way"] as? String }, [nil, "code"])
+    }
+
+    func testADeviceIsLetInByWords() throws {
+        let workshop = try begin()
+        let asked = try run(workshop, "phone", ["join", "b.sqlite", "shared", "--no-wait"], status: 75)
+        let words = try XCTUnwrap(asked.output.split(separator: "\n").first { $0.hasPrefix("    ") })
+            .trimmingCharacters(in: .whitespaces)
+        let listed = try run(workshop, "laptop", ["approve", "a.sqlite", "--json"]).json()
+        let claims = try XCTUnwrap(listed["claims"] as? [[String: Any]])
+        XCTAssertEqual(claims.map { $0["words"] as? String }, [words])
+        XCTAssertTrue(try run(workshop, "laptop", ["status", "a.sqlite"]).output.contains("ferry approve"))
+        let wrong = try run(
+            workshop, "laptop", ["approve", "a.sqlite", "zagud zarug ziguj zirul zogun zorur"], status: 1)
+        XCTAssertTrue(wrong.errors.contains("shows these words"), wrong.errors)
+        let there = try run(workshop, "laptop", ["approve", "a.sqlite", words]).output
+        let here = try run(workshop, "phone", ["join", "b.sqlite", "shared", "--no-wait"]).output
+        let answer = try XCTUnwrap(there.split(separator: ":").last).trimmingCharacters(in: .whitespacesAndNewlines)
+        XCTAssertTrue(here.contains(answer), here)
+    }
+
+    func testADeviceIsLetInByTheRecoveryCode() throws {
+        let workshop = try begin()
+        let code = try String(contentsOfFile: workshop.path("recovery"), encoding: .utf8)
+        let rights = try FileManager.default.attributesOfItem(atPath: workshop.path("recovery"))[.posixPermissions]
+        XCTAssertEqual(rights as? Int, 0o600)
+        _ = try run(workshop, "phone", ["join", "b.sqlite", "shared", "--recovery", "-"], input: code)
+        try assertSameRows(workshop)
+        _ = try run(workshop, "laptop", ["keys", "a.sqlite", "check-recovery"], input: code)
+        let (words, _) = try invitation(workshop)
+        _ = try run(workshop, "laptop", ["keys", "a.sqlite", "check-recovery"], input: words, status: 77)
+    }
+
+    func testCodesAreNoArguments() throws {
+        let workshop = try begin()
+        let (words, _) = try invitation(workshop)
+        for option in ["--code", "--recovery"] {
+            let refused = try run(workshop, "phone", ["join", "b.sqlite", "shared", option, words], status: 64)
+            XCTAssertFalse(refused.errors.contains(words), refused.errors)
+        }
+    }
+
+    func testCodesAreReadFromFilesAndFromTheEnvironment() throws {
+        let workshop = try begin()
+        let (words, text) = try invitation(workshop)
+        try words.write(toFile: workshop.path("code"), atomically: false, encoding: .utf8)
+        _ = try run(
+            workshop, "phone", ["join", "b.sqlite", "shared", "--code-file", "code", "--no-wait"], status: 75)
+        _ = try run(workshop, "laptop", ["sync", "a.sqlite"])
+        _ = try run(workshop, "phone", ["join", "b.sqlite", "shared", "--no-wait"], code: text)
+    }
+
+    func testTheRecoveryCodeIsShownOnATerminalOnly() throws {
+        let workshop = try Workshop()
+        try workshop.sql("a.sqlite", Workshop.music)
+        let refused = try run(workshop, "laptop", ["init", "a.sqlite", "shared", "--sealed"], status: 64)
+        XCTAssertTrue(refused.errors.contains("--recovery-to"), refused.errors)
+        XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("shared")))
+        let report = try run(
+            workshop, "laptop", ["init", "a.sqlite", "shared", "--sealed", "--no-recovery", "--json"]
+        ).json()
+        XCTAssertEqual(report["recovery"] as? String, "none")
+        XCTAssertEqual(report["sealed"] as? Bool, true)
+        XCTAssertEqual(
+            try run(workshop, "laptop", ["init", "b.sqlite", "other", "--recovery-to", "x"], status: 64).status, 64)
+    }
+
+    func testADeviceIsRemoved() throws {
+        let workshop = try beginTwo()
+        try workshop.sql("b.sqlite", "UPDATE artist SET name = 'by the phone' WHERE id = 1")
+        _ = try run(workshop, "phone", ["sync", "b.sqlite"])
+        let refused = try run(workshop, "phone", ["devices", "b.sqlite", "remove", "laptop"], status: 77)
+        XCTAssertTrue(refused.errors.contains("--recovery -"), refused.errors)
+        let removed = try run(workshop, "laptop", ["devices", "a.sqlite", "remove", "phone", "--json"]).json()
+        XCTAssertEqual((removed["removed"] as? [[String: Any]])?.map { $0["name"] as? String }, ["phone"])
+        try workshop.sql("b.sqlite", "UPDATE artist SET name = 'too late' WHERE id = 2")
+        let out = try run(workshop, "phone", ["sync", "b.sqlite"], status: 77)
+        XCTAssertTrue(out.errors.contains("removed by laptop") && out.errors.contains("ferry enrol"), out.errors)
+        XCTAssertTrue(try run(workshop, "phone", ["status", "b.sqlite"]).output.contains("removed by laptop"))
+        _ = try run(workshop, "laptop", ["sync", "a.sqlite"])
+        XCTAssertEqual(try workshop.sql("a.sqlite", "SELECT name FROM artist ORDER BY id"), "by the phone\nBo\n")
+        XCTAssertTrue(try run(workshop, "laptop", ["devices", "a.sqlite"]).output.contains("removed"))
+        // It comes back as another device.
+        let (words, _) = try invitation(workshop)
+        _ = try run(workshop, "phone", ["enrol", "b.sqlite", "--code", "-", "--no-wait"], input: words, status: 75)
+        _ = try run(workshop, "laptop", ["sync", "a.sqlite"])
+        _ = try run(workshop, "phone", ["enrol", "b.sqlite", "--code", "-", "--no-wait"], input: words)
+        _ = try run(workshop, "laptop", ["sync", "a.sqlite"])
+        XCTAssertEqual(try workshop.sql("a.sqlite", "SELECT name FROM artist ORDER BY id"), "by the phone\ntoo late\n")
+    }
+
+    func testADatabaseOnAnotherComputerNeedsAKey() throws {
+        let workshop = try begin()
+        try workshop.sql("a.sqlite", ".backup '\(workshop.path("copy.sqlite"))'")
+        let missing = try run(workshop, "phone", ["sync", "copy.sqlite"], status: 77)
+        XCTAssertTrue(missing.errors.contains("ferry enrol"), missing.errors)
+        let report = try run(workshop, "phone", ["sync", "copy.sqlite", "--json"], status: 77).json()
+        XCTAssertEqual((report["error"] as? [String: Any])?["code"] as? String, "keyMissing")
+    }
+
+    func testKeysAreListedRotatedAndRenewed() throws {
+        let workshop = try beginTwo()
+        let before = try run(workshop, "laptop", ["keys", "a.sqlite", "--json"]).json()
+        let after = try run(workshop, "laptop", ["keys", "a.sqlite", "rotate", "--json"]).json()
+        func number(_ report: [String: Any]) -> Int? { (report["epoch"] as? [String: Any])?["number"] as? Int }
+        XCTAssertEqual(number(after), try XCTUnwrap(number(before)) + 1)
+        XCTAssertEqual(after["members"] as? Int, 2)
+        let renewed = try run(workshop, "phone", ["keys", "b.sqlite", "renew", "--json"]).json()
+        XCTAssertNotEqual(renewed["device"] as? String, renewed["formerDevice"] as? String)
+        XCTAssertTrue(try run(workshop, "laptop", ["sync", "a.sqlite"]).errors.isEmpty)
+    }
+
+    func testAnOpenContainerIsSealed() throws {
+        let workshop = try Workshop()
+        try workshop.sql("a.sqlite", Workshop.music)
+        _ = try run(workshop, "laptop", ["init", "a.sqlite", "shared", "--name", "laptop"])
+        _ = try run(workshop, "phone", ["join", "b.sqlite", "shared", "--name", "phone"])
+        _ = try run(workshop, "laptop", ["sync", "a.sqlite"])
+        let sealed = try run(
+            workshop, "laptop", ["seal", "a.sqlite", "--recovery-to", workshop.path("recovery"), "--json"]
+        ).json()
+        XCTAssertEqual(sealed["recovery"] as? String, "file")
+        XCTAssertEqual((sealed["accepted"] as? [[String: Any]])?.count, 2)
+        _ = try run(workshop, "phone", ["sync", "b.sqlite"], status: 77)
+        let code = try String(contentsOfFile: workshop.path("recovery"), encoding: .utf8)
+        _ = try run(workshop, "phone", ["enrol", "b.sqlite", "--recovery", "-"], input: code)
+        try workshop.sql("b.sqlite", "UPDATE artist SET name = 'sealed' WHERE id = 1")
+        _ = try run(workshop, "phone", ["sync", "b.sqlite"])
+        _ = try run(workshop, "laptop", ["sync", "a.sqlite"])
+        XCTAssertEqual(try workshop.sql("a.sqlite", "SELECT name FROM artist WHERE id = 1"), "sealed\n")
+    }
+
+    func testDoctorKnowsTheMembership() throws {
+        let workshop = try beginTwo()
+        let report = try run(workshop, "laptop", ["doctor", "a.sqlite"]).output
+        XCTAssertTrue(report.contains("2 members"), report)
+        let asked = try run(workshop, "tablet", ["join", "c.sqlite", "shared", "--no-wait"], status: 75)
+        XCTAssertTrue(asked.output.contains("ferry approve"), asked.output)
+        XCTAssertTrue(try run(workshop, "laptop", ["doctor", "a.sqlite"]).output.contains("asks to be let in"))
+    }
+
+    func testNoSecretIsInAnOutputTheFolderOrADatabase() throws {
+        let workshop = try begin()
+        let recovery = try String(contentsOfFile: workshop.path("recovery"), encoding: .utf8)
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+        let (words, text) = try invitation(workshop)
+        var told = ""
+        func note(_ computer: String, _ arguments: [String], input: String = "") throws {
+            let outcome = try workshop.run(
+                [Workshop.binary] + arguments, input: input, environment: keys(workshop, computer))
+            told += outcome.output + outcome.errors
+        }
+        try note("phone", ["join", "b.sqlite", "shared", "--code", "-", "--no-wait", "--verbose"], input: words)
+        try note("laptop", ["sync", "a.sqlite", "--verbose"])
+        try note("phone", ["join", "b.sqlite", "shared", "--code", "-", "--no-wait", "--verbose"], input: words)
+        for arguments in [["status"], ["devices"], ["keys"], ["doctor"], ["sync"], ["keys", "rotate"], ["log"]] {
+            try note("laptop", [arguments[0], "a.sqlite"] + arguments.dropFirst() + ["--json"])
+            try note("phone", [arguments[0], "b.sqlite"] + arguments.dropFirst() + ["--verbose"])
+        }
+        try note("phone", ["devices", "b.sqlite", "remove", "laptop", "--recovery", "-"], input: words)
+        try note("phone", ["keys", "b.sqlite", "check-recovery"], input: recovery)
+        var places = [("the output", Data(told.utf8))]
+        for name in ["a.sqlite", "b.sqlite"] {
+            places.append((name, try Data(contentsOf: workshop.folder.appendingPathComponent(name))))
+        }
+        for file in try workshop.files(suffix: "") where !file.hasDirectoryPath {
+            places.append((file.path, try Data(contentsOf: file)))
+        }
+        XCTAssertGreaterThan(places.count, 6)
+        for secret in [recovery, words, text] {
+            for start in stride(from: 0, to: secret.count - 11, by: 6) {
+                let part = Data(secret.dropFirst(start).prefix(11).utf8)
+                for (place, content) in places {
+                    XCTAssertNil(content.range(of: part), "a part of a secret is in \(place)")
+                }
+            }
+        }
+    }
+}

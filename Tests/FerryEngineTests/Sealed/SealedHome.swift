@@ -1,0 +1,195 @@
+import FerryContainer
+import FerryCore
+import FerryMembers
+import FerrySeal
+import FerryStore
+import FerryTestSupport
+import Foundation
+import XCTest
+
+@testable import FerryEngine
+
+/// Computers, each with a key store of its own, and a sealed container in a file system in memory that they share.
+final class SealedHome {
+    /// A computer with one database.
+    struct Computer {
+        var keys = MemoryKeyStore()
+        var host: Host
+        var replica: Replica?
+    }
+
+    struct Host: HostIdentity {
+        var machine: String
+        func machineID() -> String? { machine }
+        func fileNumber(at path: String) -> UInt64? { SystemHost().fileNumber(at: path) }
+    }
+
+    static let place = "/shared/c"
+
+    let files = MemoryFileSystem()
+    let clock = MemoryHome.Clock()
+    let folder: URL
+    var computers: [Computer] = []
+    /// The recovery code, which a person wrote down.
+    private(set) var recovery: SecretCode?
+    /// The random numbers of all computers.
+    var random: any RandomSource = SystemRandom()
+
+    init() throws {
+        folder = try ScratchFolder.make("ferry-sealed")
+        try files.createDirectory(at: "/shared")
+        try files.synchronizeDirectory(at: "/")
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }  // a temporary folder
+
+    // MARK: Computers
+
+    /// Adds a computer without a database.
+    @discardableResult
+    func addComputer() -> Int {
+        computers.append(Computer(host: Host(machine: "machine \(computers.count)")))
+        return computers.count - 1
+    }
+
+    func environment(_ index: Int) -> ReplicaEnvironment {
+        ReplicaEnvironment(
+            clock: clock, random: random, fileSystem: files, host: computers[index].host, keys: computers[index].keys)
+    }
+
+    func databasePath(_ index: Int) -> String { folder.appendingPathComponent("db\(index).sqlite").path }
+
+    func replica(_ index: Int, file: StaticString = #filePath, line: UInt = #line) throws -> Replica {
+        try XCTUnwrap(computers[index].replica, file: file, line: line)
+    }
+
+    /// Makes an empty database with a table.
+    func makeStore(_ index: Int) throws -> Store {
+        XCTAssertTrue(FileManager.default.createFile(atPath: databasePath(index), contents: nil))
+        let store = try Store(path: databasePath(index), clock: clock, random: random)
+        try store.write { connection in
+            try connection.execute("CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT)")
+        }
+        return store
+    }
+
+    /// Founds a container on the first computer.
+    func found(recovery hasRecovery: Bool = true, sealing: ContainerSealing? = nil) throws {
+        let index = addComputer()
+        let setup = ReplicaSetup(
+            environment: environment(index), sealing: sealing ?? .sealed(recovery: hasRecovery),
+            keepRecovery: { self.recovery = $0 })
+        let made = try setup.create(makeStore(index), containerPath: Self.place, name: "device\(index)")
+        computers[index].replica = made.replica
+    }
+
+    func seal(_ index: Int, anew: Bool = false) throws -> SealReport {
+        try replica(index).seal(recovery: true, anew: anew, keepRecovery: { recovery = $0 })
+    }
+
+    /// Joins with an enrolment that was answered.
+    func join(_ index: Int, _ enrolment: Enrolment?) throws {
+        let setup = ReplicaSetup(environment: environment(index), enrolment: enrolment)
+        let made = try setup.join(makeStore(index), containerPath: Self.place, name: "device\(index)")
+        computers[index].replica = made.replica
+    }
+
+    /// Adds a computer and lets it in by a code of another one's.
+    @discardableResult
+    func invite(by host: Int) throws -> Int {
+        let code = try replica(host).invite().code
+        let index = addComputer()
+        let enrolment = try begin(index, .code(code))
+        _ = try replica(host).sync()
+        try join(index, enrolment)
+        _ = try replica(host).sync()
+        return index
+    }
+
+    func begin(_ index: Int, _ way: Enrolment.Way) throws -> Enrolment {
+        try Enrolment.begin(containerPath: Self.place, by: way, environment: environment(index))
+    }
+
+    /// Begins anew with a database, as after a crash.
+    func reopen(_ index: Int) throws {
+        try replica(index).store.close()
+        computers[index].replica = try Replica(
+            Store(path: databasePath(index), clock: clock, random: random), environment: environment(index))
+    }
+
+    // MARK: What happens
+
+    func write(_ index: Int, _ name: String) throws {
+        try replica(index).store.write { try $0.execute("INSERT INTO item(name) VALUES ('\(name)')") }
+    }
+
+    func names(_ index: Int) throws -> [String] {
+        try replica(index).store.read { connection in
+            try connection.rows("SELECT name FROM item ORDER BY 1").map { $0[0].text }
+        }
+    }
+
+    /// Syncs until nothing is new.
+    func settle(_ indices: [Int]? = nil, file: StaticString = #filePath, line: UInt = #line) throws {
+        let all = try (indices ?? computers.indices.filter { computers[$0].replica != nil }).map { try replica($0) }
+        for _ in 0..<20 {
+            let before = files.stepCount
+            for replica in all { _ = try replica.sync() }
+            if files.stepCount == before { return }
+        }
+        XCTFail("the devices do not come to rest", file: file, line: line)
+    }
+
+    /// Fails unless these devices show these rows and know the same members.
+    func assertAgreement(
+        _ indices: [Int], _ expected: [String], members count: Int, file: StaticString = #filePath, line: UInt = #line
+    ) throws {
+        try settle(indices, file: file, line: line)
+        var digests: Set<[UInt8]> = []
+        for index in indices {
+            XCTAssertEqual(try names(index), expected.sorted(), "device \(index)", file: file, line: line)
+            let roster = try roster(index)
+            XCTAssertEqual(roster.members.count, count, "device \(index)", file: file, line: line)
+            digests.insert(roster.digest)
+        }
+        XCTAssertEqual(digests.count, 1, "devices know other members", file: file, line: line)
+    }
+
+    func roster(_ index: Int) throws -> Roster { try XCTUnwrap(try replica(index).membership()).roster }
+
+    func device(_ index: Int) throws -> DeviceID { try replica(index).identity.device }
+
+    /// The container without a seal.
+    var container: Container {
+        get throws {
+            try Container.open(at: Self.place, expecting: nil, fileSystem: files, random: SystemRandom())
+        }
+    }
+
+    /// The code of the failure of a call.
+    func failure(of body: () throws -> Void) -> FerryError.Code? {
+        do {
+            try body()
+            return nil
+        } catch let error as FerryError {
+            return error.code
+        } catch {
+            return FerryError.Code(rawValue: "\(error)")
+        }
+    }
+
+    /// Every file of the folder, by its path.
+    func allFiles() throws -> [String: [UInt8]] {
+        var found: [String: [UInt8]] = [:]
+        func walk(_ path: String) throws {
+            guard let names = try? files.entryNames(ofDirectoryAt: path, maximumCount: 100_000) else { return }
+            for name in names {
+                let inner = path + "/" + name
+                if let bytes = try? files.readFile(at: inner, maximumBytes: 1 << 28) { found[inner] = bytes }
+                try walk(inner)
+            }
+        }
+        try walk("/shared")
+        return found
+    }
+}

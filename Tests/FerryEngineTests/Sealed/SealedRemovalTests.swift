@@ -1,0 +1,196 @@
+import FerryContainer
+import FerryCore
+import FerryMembers
+import FerrySeal
+import FerryStore
+import XCTest
+
+@testable import FerryEngine
+
+/// Devices leave a sealed container, are removed from it, and come back as others.
+final class SealedRemovalTests: XCTestCase {
+    private func threeDevices() throws -> SealedHome {
+        let home = try SealedHome()
+        try home.found()
+        try home.write(0, "first")
+        try home.invite(by: 0)
+        try home.invite(by: 1)
+        try home.settle()
+        return home
+    }
+
+    func testARemovedDeviceReadsAndWritesNothingMoreAndItsWritesAreKept() throws {
+        let home = try threeDevices()
+        try home.write(2, "before")
+        _ = try home.replica(2).sync()
+        let written = try home.replica(2).store.versionVector()[home.device(2)].sequence
+        let report = try home.replica(0).remove("device2")
+        XCTAssertEqual(report.removed.map(\.name), ["device2"])
+        XCTAssertEqual(report.staying.count, 2)
+        try home.write(0, "after")
+        _ = try home.replica(0).sync()
+        try home.write(2, "too late")
+        XCTAssertEqual(home.failure { _ = try home.replica(2).sync() }, .notMember)
+        XCTAssertFalse(try home.names(2).contains("after"))
+        try home.assertAgreement([0, 1], ["first", "before", "after"], members: 2)
+        let end = try XCTUnwrap(home.roster(1).removed[home.device(2)]?.end)
+        XCTAssertEqual(end.sequence, written)
+    }
+
+    func testWhatARemovedDeviceWroteComesByASnapshot() throws {
+        let home = try threeDevices()
+        // The second device does not hear of what the third one wrote before the removal.
+        try home.write(2, "before")
+        _ = try home.replica(2).sync()
+        _ = try home.replica(0).remove("device2")
+        try home.assertAgreement([0, 1], ["first", "before"], members: 2)
+    }
+
+    func testARemovedDeviceIsLetInAgainAndSendsItsChangesAgain() throws {
+        let home = try threeDevices()
+        try home.write(2, "before")
+        _ = try home.replica(2).sync()
+        _ = try home.replica(0).remove("device2")
+        let former = try home.device(2)
+        try home.write(2, "while it was out")
+        XCTAssertEqual(home.failure { _ = try home.replica(2).sync() }, .notMember)
+        let enrolment = try home.begin(2, .code(home.replica(1).invite().code))
+        XCTAssertEqual(home.failure { _ = try home.replica(2).enrol(enrolment) }, .enrolmentPending)
+        _ = try home.replica(1).sync()
+        let renewal = try home.replica(2).enrol(enrolment)
+        XCTAssertEqual(renewal.formerDevice, former.description)
+        XCTAssertNotEqual(try home.device(2), former)
+        try home.assertAgreement([0, 1, 2], ["first", "before", "while it was out"], members: 3)
+    }
+
+    func testAYoungerDeviceDoesNotRemoveAnOlderOne() throws {
+        let home = try threeDevices()
+        XCTAssertEqual(home.failure { _ = try home.replica(1).remove("device0") }, .removalRefused)
+        XCTAssertEqual(home.failure { _ = try home.replica(1).remove("device1") }, .invalidArgument)
+        XCTAssertEqual(home.failure { _ = try home.replica(1).remove("toaster") }, .nothingFound)
+        let wrong = SecretCode(minted: .recovery, random: SystemRandom())
+        XCTAssertEqual(home.failure { _ = try home.replica(1).remove("device0", recovery: wrong) }, .codeRefused)
+        try home.assertAgreement([0, 1, 2], ["first"], members: 3)
+        let report = try home.replica(1).remove("device0", recovery: home.recovery)
+        XCTAssertEqual(report.admittedByThem.map(\.name), ["device1"])
+        XCTAssertEqual(home.failure { _ = try home.replica(0).sync() }, .notMember)
+        try home.assertAgreement([1, 2], ["first"], members: 2)
+    }
+
+    func testADeviceThatLeavesIsReadToItsEnd() throws {
+        let home = try threeDevices()
+        try home.write(2, "last words")
+        _ = try home.replica(2).sync()
+        let device = try home.device(2)
+        let report = try home.replica(2).leave()
+        XCTAssertEqual(report.isTold, true)
+        XCTAssertNil(try home.computers[2].keys.load(device))
+        home.computers[2].replica = nil
+        try home.assertAgreement([0, 1], ["first", "last words"], members: 2)
+        XCTAssertNotNil(try home.roster(0).left[device])
+        XCTAssertGreaterThan(try XCTUnwrap(home.roster(0).epoch?.number), 1)
+    }
+
+    func testLeavingWhileTheFolderCannotBeWrittenForgetsTheKeys() throws {
+        let home = try threeDevices()
+        let device = try home.device(2)
+        home.files.setRefusesWrites(true)
+        XCTAssertEqual(try home.replica(2).leave().isTold, false)
+        XCTAssertNil(try home.computers[2].keys.load(device))
+        home.files.setRefusesWrites(false)
+        home.computers[2].replica = nil
+        try home.assertAgreement([0, 1], ["first"], members: 3)
+        _ = try home.replica(0).remove("device2")
+        try home.assertAgreement([0, 1], ["first"], members: 2)
+    }
+
+    // MARK: Copies
+
+    /// Copies a database to another computer, or to another place on the same one.
+    private func copy(_ home: SealedHome, _ index: Int, sharingKeys: Bool) throws -> Int {
+        let copy = home.addComputer()
+        if sharingKeys {
+            home.computers[copy].keys = home.computers[index].keys
+            home.computers[copy].host = home.computers[index].host
+        }
+        try home.replica(index).store.copy(to: home.databasePath(copy))
+        home.computers[copy].replica = try Replica(
+            Store(path: home.databasePath(copy), clock: home.clock), environment: home.environment(copy))
+        return copy
+    }
+
+    func testACopyOnTheSameComputerGoesOnByItself() throws {
+        let home = try threeDevices()
+        let copy = try copy(home, 1, sharingKeys: true)
+        try home.write(copy, "by the copy")
+        XCTAssertEqual(try home.replica(copy).sync().renewed?.reason, .copied)
+        try home.write(1, "by the original")
+        try home.assertAgreement([0, 1, 2, copy], ["first", "by the copy", "by the original"], members: 4)
+        let member = try XCTUnwrap(home.roster(0).members[home.device(copy)])
+        XCTAssertEqual(member.way, .copy)
+        XCTAssertEqual(member.admittedBy, try home.device(1))
+        // Both go at once.
+        let report = try home.replica(0).remove(String(home.device(1).hex.prefix(12)))
+        XCTAssertEqual(
+            Set(report.removed.map(\.id)), [try home.device(1).description, try home.device(copy).description])
+        XCTAssertEqual(home.failure { _ = try home.replica(copy).sync() }, .notMember)
+        XCTAssertEqual(home.failure { _ = try home.replica(1).sync() }, .notMember)
+    }
+
+    func testARestoredBackupGoesOnByItself() throws {
+        let home = try threeDevices()
+        let backup = home.folder.appendingPathComponent("backup.sqlite").path
+        try home.replica(1).store.copy(to: backup)
+        try home.write(1, "after the backup")
+        _ = try home.replica(1).sync()
+        try home.replica(1).store.close()
+        for suffix in ["", "-wal", "-shm"] {
+            try? FileManager.default.removeItem(atPath: home.databasePath(1) + suffix)  // not all are there
+        }
+        try FileManager.default.moveItem(atPath: backup, toPath: home.databasePath(1))
+        home.computers[1].replica = try Replica(
+            Store(path: home.databasePath(1), clock: home.clock), environment: home.environment(1))
+        XCTAssertEqual(try home.replica(1).sync().renewed?.reason, .restored)
+        try home.assertAgreement([0, 1, 2], ["first", "after the backup"], members: 4)
+    }
+
+    func testADatabaseWithoutItsKeyWaitsAndIsEnrolled() throws {
+        let home = try threeDevices()
+        let copy = try copy(home, 1, sharingKeys: false)
+        try home.write(copy, "without a key")
+        XCTAssertEqual(home.failure { _ = try home.replica(copy).sync() }, .keyMissing)
+        XCTAssertEqual(try home.names(copy), ["first", "without a key"])
+        let enrolment = try home.begin(copy, .code(home.replica(0).invite().code))
+        _ = try home.replica(0).sync()
+        _ = try home.replica(copy).enrol(enrolment)
+        try home.write(1, "by the original")
+        try home.assertAgreement(
+            [0, 1, 2, copy], ["first", "without a key", "by the original"], members: 4)
+    }
+
+    // MARK: Keys
+
+    func testADeviceGetsNewKeysAndTheFormerOnesAreRemoved() throws {
+        let home = try threeDevices()
+        let former = try home.device(1)
+        let renewal = try home.replica(1).renewKeys()
+        XCTAssertEqual(renewal.reason, .keys)
+        XCTAssertNil(try home.computers[1].keys.load(former))
+        XCTAssertNotNil(try home.roster(1).removed[former])
+        try home.write(1, "with new keys")
+        try home.assertAgreement([0, 1, 2], ["first", "with new keys"], members: 3)
+    }
+
+    func testAKeyStoreThatSawMoreHoldsAnOldFolderBack() throws {
+        let home = try threeDevices()
+        let device = try home.device(1)
+        var file = try XCTUnwrap(home.computers[1].keys.load(device))
+        file.highestEpoch = 9
+        try home.computers[1].keys.save(file)
+        try home.reopen(1)
+        try home.write(1, "held back")
+        XCTAssertNotNil(try home.replica(1).sync().held)
+        _ = try home.replica(0).sync()
+        XCTAssertEqual(try home.names(0), ["first"])
+    }
+}
