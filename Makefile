@@ -11,7 +11,7 @@ INTERFACE = Ferry $(sort $(shell sed -n 's/^@_exported import //p' Sources/Ferry
 
 EXAMPLES = $(patsubst %/Package.swift,%,$(wildcard Examples/*/Package.swift))
 
-.PHONY: help setup demo examples test interface fuzz fuzz-bytes simulate crash sanitize e2e transparency bench format lint docs reference build release \
+.PHONY: help setup demo examples check test interface fuzz fuzz-bytes simulate crash sanitize e2e transparency bench format lint docs reference build release \
 	install clean
 
 help: ## Show this list
@@ -31,6 +31,9 @@ examples: setup ## Build the example apps and run their tests
 		if [ -d "$$example/Tests" ]; then (cd "$$example" && $(SWIFT) test) || exit; \
 		else (cd "$$example" && $(SWIFT) build) || exit; fi; \
 	done
+
+check: setup ## Run the tests between two commits, some minutes' worth
+	@Scripts/check
 
 test: setup ## Run all tests, in two processes side by side
 	@Scripts/test
