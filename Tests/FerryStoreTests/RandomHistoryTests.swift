@@ -141,10 +141,13 @@ final class RandomHistoryTests: XCTestCase {
         print("met: " + met.all.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))
         // Waiting, refused, held back, cleared, joined: a run in which they do not happen shows nothing. The fixed schemas
         // have hardly anything that is refused; `RandomRefusalTests` are for that.
-        let isGenerated = try makeOracles().isEmpty
+        let schemas = try makeOracles().count
+        let isGenerated = schemas == 0
+        // A few schemas about one thing do not have everything.
+        let isVaried = isGenerated || schemas == TestSchema.all.count
         let kinds = ["kind 1", "kind 4", "kind 5", "kind 6", "field", "deleted", "revived", "joined"]
         for kind in kinds + (isGenerated ? ["kind 3"] : [])
-        where seeds.count >= 200 && !restores && !snapshots && !staying && !loose {
+        where seeds.count >= 200 && isVaried && !restores && !snapshots && !staying && !loose {
             XCTAssertGreaterThan(met.all[kind] ?? 0, 0, "no history met \(kind)")
         }
         for kind in ["stayed", "went", "cleared"] where staying && seeds.count >= 12 {

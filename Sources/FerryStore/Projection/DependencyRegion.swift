@@ -34,6 +34,8 @@ final class DependencyRegion {
     let wantedKeys: [RowToken: FieldValue]
     /// The values found equal in SQLite.
     let learned: LearnedClaims
+    /// Objects of later parts. Their rows may refer to something else than their states do.
+    let unsolved: Set<RowToken>
     /// The number of objects, from the first, with their surroundings in the region.
     var expandedCount = 0
     /// Objects expected to be hidden with their targets by CASCADE, as far as known before solving.
@@ -54,9 +56,10 @@ final class DependencyRegion {
 
     init(
         _ access: StoreAccess, formerRows: [RowToken: FormerRow] = [:], wantedKeys: [RowToken: FieldValue] = [:],
-        learned: LearnedClaims = LearnedClaims()
+        learned: LearnedClaims = LearnedClaims(), unsolved: Set<RowToken> = []
     ) {
         self.access = access
+        self.unsolved = unsolved
         self.wantedKeys = wantedKeys
         self.learned = learned
         meaning = ReferenceTokens(registry: access.registry)
@@ -116,7 +119,13 @@ final class DependencyRegion {
         let isJoined = try addClass(of: object)
         if row != nil, !state.registers.isAlive {
             // A reference to a unified row may mean any of its objects.
-            if isJoined { try addDependents(object) } else { try referring.readHolders(object) }
+            if isJoined {
+                try addDependents(object)
+            } else {
+                try referring.readHolders(object)
+                // The row of an unsolved object may refer to the object no more.
+                for holder in object.holders where unsolved.contains(holder) { try add(holder) }
+            }
             // A further object may have the same parent key, so the referring objects are added.
             try addDependents(object) { if case .unique = $0.target { true } else { false } }
         }

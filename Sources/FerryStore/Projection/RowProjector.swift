@@ -76,22 +76,28 @@ struct RowProjector {
     private func solveInParts(_ seeds: [RowToken], _ formerRows: [RowToken: FormerRow]) throws -> Int {
         var written = 0
         var rest = seeds[...]
+        var unsolved = seeds.count > access.seedsAtOnce ? Set(seeds) : []
         while !rest.isEmpty {
             let part = rest.prefix(access.seedsAtOnce)
             rest = rest.dropFirst(part.count)
-            let region = try solve(part, besides: rest, formerRows, &written)
+            unsolved.subtract(part)
+            let region = try solve(part, besides: rest, unsolved, formerRows, &written)
             // Objects in a part's region are projected with the part.
-            if !rest.isEmpty { rest = rest.filter { !region.contains($0) }[...] }
+            if !rest.isEmpty {
+                rest = rest.filter { !region.contains($0) }[...]
+                for object in region.objects { unsolved.remove(object.token) }
+            }
         }
         return written
     }
 
-    /// - Parameter rest: later objects. They are added if the seeds concern so much that parts would concern the same
-    ///   again.
+    /// - Parameters:
+    ///   - rest: later objects. They are added if the seeds concern so much that parts would concern the same again.
+    ///   - unsolved: the same objects, to look them up.
     /// - Returns: the solved and written region.
     private func solve(
-        _ seeds: ArraySlice<RowToken>, besides rest: ArraySlice<RowToken>, _ formerRows: [RowToken: FormerRow],
-        _ written: inout Int
+        _ seeds: ArraySlice<RowToken>, besides rest: ArraySlice<RowToken>, _ unsolved: Set<RowToken>,
+        _ formerRows: [RowToken: FormerRow], _ written: inout Int
     ) throws -> DependencyRegion {
         var refused: [RowToken: RefusalCause] = [:]
         var wantedKeys: [RowToken: FieldValue] = [:]
@@ -99,7 +105,7 @@ struct RowProjector {
         var outside: Set<RowToken> = []
         while true {
             let region = DependencyRegion(
-                access, formerRows: formerRows, wantedKeys: wantedKeys, learned: learned)
+                access, formerRows: formerRows, wantedKeys: wantedKeys, learned: learned, unsolved: unsolved)
             for token in seeds { try region.add(token) }
             for token in refused.keys.sorted() { try region.add(token) }
             for token in learned.objects.union(outside).sorted() { try region.add(token) }
