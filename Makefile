@@ -35,7 +35,7 @@ examples: setup ## Build the example apps and run their tests
 check: setup ## Run the tests between two commits, some minutes' worth
 	@Scripts/check
 
-test: setup ## Run all tests, in two processes side by side
+test: setup ## Run all tests, suite by suite, some at a time
 	@Scripts/test
 
 # A run of SEEDS histories over fixed schemas and as many over generated ones, from a first seed that differs every time.

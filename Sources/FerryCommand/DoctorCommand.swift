@@ -6,6 +6,7 @@ struct DoctorCommand: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
         abstract: "Say in plain words what is wrong with database and folder, and what to do.",
+        usage: "ferry doctor <database> [--repair] [--general-path] [<options>]",
         discussion: """
             Looks at every row as `ferry verify --deep` does, and at every file of the container; changes that wait are \
             packed first. With --repair, mends what can be mended without a risk: a missing or damaged head of this \

@@ -7,7 +7,7 @@ struct EnrolCommand: DatabaseCommand {
         commandName: "enrol",
         abstract: "Make a database a device of its own again, in a sealed container.",
         usage: """
-            ferry enrol <database> [--code - | --code-file <file> | --recovery - [--remove-others]] [--no-wait] [<options>]
+            ferry enrol <database> [--code - | --recovery -] [--no-wait] [<options>]
             """,
         discussion: """
             For a database that belongs to a sealed container and has no key on this computer: it was copied from another \

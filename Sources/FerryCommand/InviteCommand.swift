@@ -8,7 +8,7 @@ struct InviteCommand: DatabaseCommand {
         commandName: "invite",
         abstract: "Let another device into a sealed container, by a code.",
         usage: """
-            ferry invite <database>... [--for <24h>] [--no-wait] [--cancel] [<options>]
+            ferry invite <database>... [--for <24h>] [--no-wait] [<options>]
             """,
         discussion: """
             Shows a code of nine words, which lets one device in, once. Only this device answers it: here, or with its next \

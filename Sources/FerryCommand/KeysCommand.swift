@@ -8,7 +8,7 @@ struct KeysCommand: DatabaseCommand {
         commandName: "keys",
         abstract: "Show the epochs of a sealed container, make a new one, or give this device new keys.",
         usage: """
-            ferry keys <database> [list | rotate | renew | check-recovery] [<options>]
+            ferry keys <database> [list | rotate | renew | check-recovery] [--json]
             """,
         discussion: """
             Files are sealed under an epoch, a secret that all members have. `rotate` makes a new epoch; a removal does so by \

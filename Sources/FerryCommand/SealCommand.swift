@@ -8,7 +8,7 @@ struct SealCommand: DatabaseCommand {
         commandName: "seal",
         abstract: "Seal an open container, so that its members alone can read and write it.",
         usage: """
-            ferry seal <database> [--anew] [--anyway] [--recovery-to <file> | --no-recovery] [<options>]
+            ferry seal <database> [--recovery-to <file> | --no-recovery] [<options>]
             """,
         discussion: """
             This device is the only member then: every other one runs `ferry enrol`, and nothing is lost that its database has. \

@@ -19,7 +19,7 @@ struct StatusCommand: DatabaseCommand {
             "tables": [{"name", "identity", "objects"}], "leftOut": [{"name", "reason"}], "devices": [{"id", "name", \
             "behind", "unacknowledged", "lastSeenMilliseconds", "activity", "isLeftBehind", "problem", "problemCode", \
             "problemSinceMilliseconds", "problemFile", "standing", "changesetsBehind", \
-            "changesetsAhead", "differing", "waitingTables", "differingRows", "differingSchemas", "differingByKeys", "successors"}], \
+            "changesetsAhead", "differing", "waitingTables", "differingRows", "differingSchemas", "differingByKeys", "successors", "membership"}], \
             "waitingTables": [{"table", "rows", "unpacked", "missing"}], "unpublished", "hidden", \
             "exceptions": [{"table", "kind", "reason", "columns", "count"}], "conflicts", \
             "policies": [{"target", "policy", "applied"}], \

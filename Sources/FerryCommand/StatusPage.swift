@@ -228,6 +228,7 @@ struct StatusPage {
         let behind = Wording.changesets(device.changesetsBehind ?? 0)
         let ahead = Wording.changesets(device.changesetsAhead ?? 0)
         let word = standing(device.standing, age: age, behind: behind, ahead: ahead)
+        if let membership = device.membership { return membership }
         return device.activity == .retired ? [word, "retired"].filter { !$0.isEmpty }.joined(separator: ", ") : word
     }
 

@@ -11,7 +11,8 @@ final class OutputTests: XCTestCase {
         for command in [
             "init", "join", "leave", "sync", "watch", "compact", "devices", "export", "import", "status", "log",
             "history",
-            "verify", "doctor", "conflicts", "restore", "policy", "alter", "kv",
+            "verify", "doctor", "conflicts", "restore", "policy", "alter", "kv", "invite", "approve", "enrol", "keys",
+            "seal",
         ] {
             let help = try workshop.succeed(command, "--help").output
             XCTAssertTrue(help.contains("ferry \(command)"), help)

@@ -150,6 +150,13 @@ final class SealedCommandTests: XCTestCase {
         _ = try run(workshop, "laptop", ["sync", "a.sqlite"])
         XCTAssertEqual(try workshop.sql("a.sqlite", "SELECT name FROM artist ORDER BY id"), "by the phone\nBo\n")
         XCTAssertTrue(try run(workshop, "laptop", ["devices", "a.sqlite"]).output.contains("removed"))
+        // Nothing is expected of the phone any more.
+        let page = try run(workshop, "laptop", ["status", "a.sqlite"]).output
+        XCTAssertFalse(page.contains("not read all of it"), page)
+        let devices =
+            try run(workshop, "laptop", ["status", "a.sqlite", "--json"]).json()["devices"] as? [[String: Any]]
+        XCTAssertEqual(devices?.map { $0["membership"] as? String }, ["removed"])
+        XCTAssertEqual(devices?.map { $0["unacknowledged"] as? Int }, [0])
         // It comes back as another device.
         let (words, _) = try invitation(workshop)
         _ = try run(workshop, "phone", ["enrol", "b.sqlite", "--code", "-", "--no-wait"], input: words, status: 75)
@@ -166,6 +173,9 @@ final class SealedCommandTests: XCTestCase {
         XCTAssertTrue(missing.errors.contains("ferry enrol"), missing.errors)
         let report = try run(workshop, "phone", ["sync", "copy.sqlite", "--json"], status: 77).json()
         XCTAssertEqual((report["error"] as? [String: Any])?["code"] as? String, "keyMissing")
+        // The status is told all the same.
+        let page = try run(workshop, "phone", ["status", "copy.sqlite"]).output
+        XCTAssertTrue(page.contains("ferry enrol"), page)
     }
 
     func testKeysAreListedRotatedAndRenewed() throws {

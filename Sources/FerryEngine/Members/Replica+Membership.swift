@@ -53,10 +53,15 @@ extension Replica {
         return try container.sealed(by: membership.seal())
     }
 
-    /// The devices of which nothing is expected any more: removed ones, and those that left.
+    /// The devices of which nothing is expected any more: removed ones, and those that left. None where this computer
+    /// has no key, because nothing is known of the members then.
     func devicesThatAreOut() throws -> Set<DeviceID> {
-        guard let roster = try membership()?.roster else { return [] }
-        return Set(roster.removed.keys).union(roster.left.keys)
+        do {
+            guard let roster = try membership()?.roster else { return [] }
+            return Set(roster.removed.keys).union(roster.left.keys)
+        } catch let error as FerryError where error.code == .keyMissing || error.code == .keyExposed {
+            return []
+        }
     }
 
     // MARK: A pass

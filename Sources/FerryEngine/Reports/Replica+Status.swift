@@ -62,6 +62,8 @@ extension Replica {
         let counted = Dictionary(activity.peers.map { ($0.record.id, $0) }, uniquingKeysWith: { first, _ in first })
         let indexedByKeys = try store.tablesWithIndexesOnKeys()
         let apart = Set(reading.otherGenerations.map(\.device))
+        let gone = try devicesThatAreOut()
+        let roster = gone.isEmpty ? nil : try membership()?.roster
         let peers = seen.sorted { $0.key < $1.key }.map { device, known in
             let head = heads[device]
             let announced = head?.position.sequence ?? 0
@@ -72,9 +74,10 @@ extension Replica {
             return StatusReport.Peer(
                 id: device.description, name: head?.deviceName ?? known.0,
                 behind: announced > known.1 && !abandoned.contains(device) ? Int(min(announced - known.1, 1 << 40)) : 0,
-                unacknowledged: ownSequence > acknowledged ? Int(ownSequence - acknowledged) : 0,
+                unacknowledged:
+                    ownSequence > acknowledged && !gone.contains(device) ? Int(ownSequence - acknowledged) : 0,
                 lastSeenMilliseconds: head?.writtenMilliseconds,
-                activity: counted[device]?.state ?? .active,
+                activity: gone.contains(device) ? .retired : counted[device]?.state ?? .active,
                 isLeftBehind: counted[device].map { activity.isLeftBehind($0, logStart: reading.logStart) } ?? false,
                 problem: problems[device]?.message,
                 problemCode: problems[device]?.code.rawValue, problemSinceMilliseconds: since(device),
@@ -88,7 +91,8 @@ extension Replica {
                 differingSchemas: Self.names(
                     standing.map { $0.kind == .differs ? $0.tables.schemas : $0.tables.meanings }),
                 differingByKeys: Self.names(standing.map { $0.tables.rows.isEmpty ? [] : indexedByKeys }),
-                successors: successors[device]?.keys.sorted().map(\.description))
+                successors: successors[device]?.keys.sorted().map(\.description),
+                membership: gone.contains(device) ? roster.flatMap { MemberStanding(device, in: $0)?.membership } : nil)
         }
         let failure = reading.failure
         var place = StatusReport.ContainerPlace(

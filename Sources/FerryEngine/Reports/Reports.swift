@@ -168,6 +168,8 @@ public struct StatusReport: Codable, Equatable, Sendable {
         /// The IDs of databases that had this ID before they were restored or copied; `nil` without any. The ID itself
         /// is in use only if the database was copied.
         package var successors: [String]?
+        /// In a sealed container `removed` or `left` for a device that is out; `nil` for a member and in an open container.
+        package var membership: String?
     }
 
     /// Counts of objects not shown as written, and of dangling rows of local tables, by reason.
