@@ -46,29 +46,19 @@ extension Replica {
     /// Makes a new epoch: what is sealed from now on takes a new secret.
     /// - Throws: `notMember`, `keyMissing`, and as `sync`.
     package func rotateKeys() throws -> KeysReport {
-        _ = try sync()
-        let report = try lock.withLock { () throws -> KeysReport in
-            try refreshIdentity()
-            var container = try openContainer()
-            try learn(&container, isForced: true)
+        try betweenSyncs { container in
             var membership = try requiredMembership()
             let act = try membership.epoch(
                 for: membership.keys(of: membership.roster.members.keys), random: environment.random)
             try say([act], &membership, container)
             return Self.keysReport(membership)
         }
-        _ = try sync()
-        return report
     }
 
     /// Gives this device new keys, under a new ID, and removes the former ones: for keys that somebody may have seen.
     /// - Throws: as `rotateKeys`.
     package func renewKeys() throws -> Renewal {
-        _ = try sync()
-        let renewal = try lock.withLock { () throws -> Renewal in
-            try refreshIdentity()
-            var container = try openContainer()
-            try learn(&container, isForced: true)
+        try betweenSyncs { container in
             let former = identity.device
             let renewal = try becomeNewDevice(.keys, container)
             container = try openContainer()
@@ -83,8 +73,6 @@ extension Replica {
             try environment.keys.remove(former)
             return renewal
         }
-        _ = try sync()
-        return renewal
     }
 
     /// Whether a code is the recovery code of the container.

@@ -64,6 +64,20 @@ extension Replica {
         }
     }
 
+    /// Changes the membership under the lock: by all that others have said, and with a sync before and after. The sync before
+    /// reads what the devices wrote up to now; the sync after publishes what follows, and the head tells of the record.
+    func betweenSyncs<Result>(_ body: (inout Container) throws -> Result) throws -> Result {
+        _ = try sync()
+        let result = try lock.withLock {
+            try refreshIdentity()
+            var container = try openContainer()
+            try learn(&container, isForced: true)
+            return try body(&container)
+        }
+        _ = try sync()
+        return result
+    }
+
     // MARK: A pass
 
     /// Brings the membership up to date, and makes sure that this device is a member. Says nothing to others.

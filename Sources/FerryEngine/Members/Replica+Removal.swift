@@ -38,12 +38,8 @@ extension Replica {
     /// - Throws: `removalRefused` where the device was let in before this one and no recovery code is given; `codeRefused` for another
     ///   code; `nothingFound`; `invalidArgument` for this device itself; as `sync`.
     package func remove(_ word: String, recovery code: SecretCode? = nil) throws -> RemovalReport {
-        // What the device wrote up to now is read first.
-        _ = try sync()
-        let report = try lock.withLock { () throws -> RemovalReport in
-            try refreshIdentity()
-            var container = try openContainer()
-            try learn(&container, isForced: true)
+        // What the device wrote up to now is read first. Afterwards the removed logs are accepted as far as they are known here.
+        try betweenSyncs { container in
             var membership = try requiredMembership()
             let names = try memberNames(container, membership)
             let target = try Self.device(word, in: names, membership)
@@ -71,20 +67,13 @@ extension Replica {
             try say(acts, byRecovery: recovery, &membership, container)
             return RemovalReport(leaving, admittedByThem: admitted.sorted(), staying: staying.sorted(), names)
         }
-        // The removed logs are accepted as far as they are known here, and the head tells of the record.
-        _ = try sync()
-        return report
     }
 
     /// Removes all other devices by the recovery code, as after a theft. What they wrote up to now is kept.
     /// - Throws: `codeRefused` for another code; as `sync`.
     package func removeOthers(recovery code: SecretCode) throws -> RemovalReport {
         // Their logs are read first: nobody reads the log of a device that is out.
-        _ = try sync()
-        let report = try lock.withLock { () throws -> RemovalReport in
-            try refreshIdentity()
-            var container = try openContainer()
-            try learn(&container, isForced: true)
+        try betweenSyncs { container in
             var membership = try requiredMembership()
             let recovery = try recoveryKeys(code, membership)
             let names = try memberNames(container, membership)
@@ -97,8 +86,6 @@ extension Replica {
             }
             return RemovalReport(leaving, admittedByThem: [], staying: [membership.device], names)
         }
-        _ = try sync()
-        return report
     }
 
     /// The keys of the recovery code.
@@ -128,19 +115,8 @@ extension Replica {
     private static func device(
         _ word: String, in names: [DeviceID: String], _ membership: Membership
     ) throws -> DeviceID {
-        let digits = word.lowercased().replacing("-", with: "")
-        let members = membership.roster.members.keys.sorted()
-        let named = members.filter { names[$0] == word }
-        let meant = named.isEmpty && digits.count >= 4 ? members.filter { $0.hex.hasPrefix(digits) } : named
-        guard let device = meant.first else {
-            throw FerryError(.nothingFound, "No member has the name or ID \"\(word)\". `ferry devices` lists them.")
-        }
-        if meant.count > 1 {
-            throw FerryError(
-                .invalidArgument,
-                "\(meant.count) devices are meant by \"\(word)\". Say which by its ID: "
-                    + meant.map(\.description).joined(separator: ", ") + ".")
-        }
-        return device
+        try DeviceWord(word).choose(
+            among: membership.roster.members.keys.sorted(), calledBy: "member", id: \.description
+        ) { names[$0] }
     }
 }

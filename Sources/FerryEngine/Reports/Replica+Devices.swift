@@ -129,22 +129,6 @@ extension Replica {
     private static func device(
         _ word: String, in devices: [DevicesReport.Device]
     ) throws -> DevicesReport.Device {
-        let digits = word.lowercased().replacing("-", with: "")
-        func hasID(_ device: DevicesReport.Device) -> Bool {
-            digits.count >= 4 && device.id.replacing("-", with: "").hasPrefix(digits)
-        }
-        let named = devices.filter { $0.name == word }
-        let meant = named.isEmpty ? devices.filter(hasID) : named
-        guard let device = meant.first else {
-            throw FerryError(
-                .nothingFound, "No device has the name or ID \"\(word)\". `ferry devices` lists them.")
-        }
-        if meant.count > 1 {
-            throw FerryError(
-                .invalidArgument,
-                "\(meant.count) devices are meant by \"\(word)\". Say which by its ID: "
-                    + meant.map(\.id).joined(separator: ", ") + ".")
-        }
-        return device
+        try DeviceWord(word).choose(among: devices, calledBy: "device", id: \.id) { $0.name }
     }
 }
