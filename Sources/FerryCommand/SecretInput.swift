@@ -31,6 +31,7 @@ enum SecretInput {
         var former = termios()
         let isQuiet = isTerminal && tcgetattr(STDIN_FILENO, &former) == 0
         // A prompt helps only people: nothing is lost without one.
+        // The code is read without a prompt too.
         if isTerminal { try? FileHandle.standardError.write(contentsOf: Data(prompt.utf8)) }
         if isQuiet {
             var silent = former
@@ -40,7 +41,7 @@ enum SecretInput {
         defer {
             if isQuiet {
                 tcsetattr(STDIN_FILENO, TCSAFLUSH, &former)
-                try? FileHandle.standardError.write(contentsOf: Data("\n".utf8))
+                try? FileHandle.standardError.write(contentsOf: Data("\n".utf8))  // only for the eye
             }
         }
         guard let line = readLine(), line.utf8.count <= maximumBytes else {
