@@ -61,7 +61,7 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "Ferry",
-            dependencies: ["FerryCore", "FerryStore", "FerryEngine", "FerryKeyValue", "FerryLive"],
+            dependencies: ["FerryCore", "FerrySeal", "FerryStore", "FerryEngine", "FerryKeyValue", "FerryLive"],
             swiftSettings: strict),
         .executableTarget(
             name: "FerryCommand",

@@ -16,6 +16,8 @@ laptop=$place/laptop/music.sqlite
 phone=$place/phone/music.sqlite
 folder=$place/shared/music
 mkdir "$place/laptop" "$place/phone" "$place/shared"
+# The devices of the demo are on one computer, and their keys go with the demo.
+export FERRY_KEYS=$place/keys
 
 if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then
     bold=$'\e[1m' dim=$'\e[2m' off=$'\e[0m'
@@ -81,10 +83,17 @@ else
     told "The laptop has a small music shop's database (music.sql)."
 fi
 
-run ferry init "$laptop" "$folder" --name laptop
+run ferry init "$laptop" "$folder" --name laptop --recovery-to "$place/recovery-code"
 printf '\n'
-told "${dim}Meanwhile the folder travels: here both devices simply see the same one.$off"
-run ferry join "$phone" "$folder" --name phone --quiet
+told "${dim}Meanwhile the folder travels: here both devices simply see the same one. Only members can read it.$off"
+run ferry invite "$laptop" --no-wait | tee "$place/invitation"
+words=$(sed -n 's/^    //p' "$place/invitation")
+printf '\n'
+told "${dim}Somebody types the words on the phone, which asks; the laptop lets it in with its next sync.$off"
+ask() { run ferry join "$phone" "$folder" --name phone --quiet --no-wait --code - <<<"$words"; }
+ask 2>/dev/null || [ $? -eq 75 ]    # not let in yet
+run ferry sync "$laptop"
+ask
 run ferry sync "$laptop"
 
 heading "Now both change things, and neither sees the other"

@@ -5,4 +5,5 @@
 @_exported import FerryEngine
 @_exported import FerryKeyValue
 @_exported import FerryLive
+@_exported import FerrySeal
 @_exported import FerryStore

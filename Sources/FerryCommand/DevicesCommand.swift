@@ -72,7 +72,7 @@ struct DevicesCommand: DatabaseCommand {
         var reachable: Bool
         var renamed: String?
         var retired: String?
-        var removed: [RemovalReport.Device]?
+        var removed: [StatusReport.DeviceName]?
     }
 
     func perform(_ console: Console) throws {

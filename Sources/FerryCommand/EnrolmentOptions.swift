@@ -81,6 +81,8 @@ struct EnrolmentOptions: ParsableArguments {
                 try console.say("Let in. The other screen shows the same three words: \(console.style.bold(words))")
                 return (enrolment, way)
             case .waiting(let words):
+                // Nobody could read the words while this waits.
+                if let words, console.isJSON { try Self.endPending(words, folder, console) }
                 if !isTold { try tell(words, console) }
                 isTold = true
             }
@@ -89,11 +91,24 @@ struct EnrolmentOptions: ParsableArguments {
         }
     }
 
+    private struct PendingReport: Encodable {
+        let error: FailureReport.Detail
+        let words: String
+    }
+
+    /// Gives the words to a script, which runs the command again once the device is let in.
+    private static func endPending(_ words: String, _ folder: String, _ console: Console) throws -> Never {
+        let failure = Enrolment.pending(folder)
+        try console.emit(PendingReport(error: FailureReport(failure).error, words: words))
+        throw ExitCode(ExitStatus(failure.code).rawValue)
+    }
+
     private func tell(_ words: String?, _ console: Console) throws {
         if let words {
-            try console.answer("Type these words on a device that is a member:")
+            try console.answer("The container is sealed. Type these words on a device that is a member:")
             try console.answer("    " + console.style.bold(words))
             try console.answer("  ferry approve <database> '<the words>'")
+            try console.say("Or let it show a code, `ferry invite <database>`, and join here with --code -.")
         }
         try console.say(
             "Waiting to be let in. Ctrl-C does no harm: run the same command again, and it goes on.")

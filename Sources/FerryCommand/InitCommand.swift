@@ -11,7 +11,7 @@ struct InitCommand: DatabaseCommand {
             [--except <a,b>] [--identity <table=col,col>] ...
             [--reference <table.col=table>] ...
             [--plain-reference <table.col,col>] ...
-            [--sealed [--recovery-to <file> | --no-recovery]] [<options>]
+            [--open | --recovery-to <file> | --no-recovery] [<options>]
             """,
         discussion: """
             The container is a folder that the other devices get through your file syncer. It is made where it is \
@@ -20,18 +20,21 @@ struct InitCommand: DatabaseCommand {
             reference on all devices, and is named. Tables and triggers of Ferry's own, named ferry_…, are added to the \
             database; `ferry leave` removes them.
 
-            With --sealed only members can read and write the container: other devices are let in by `ferry invite`. The \
-            recovery code is shown once, on a terminal; --recovery-to writes it into a new file, --no-recovery makes none. \
-            Without --sealed whoever has the folder can read and change all of it.
+            Only members can read and write the container: other devices are let in by `ferry invite`. The recovery code is \
+            shown once, on a terminal; with it a new device joins when all others are lost. --recovery-to writes it into a new \
+            file, --no-recovery makes none. A script says one of them. With --open everybody who has the folder can read and \
+            change all of it.
 
             Examples:
               ferry init music.sqlite ~/Sync/music
-              ferry init music.sqlite ~/Sync/music --sealed
+              ferry init music.sqlite ~/Sync/music --recovery-to ~/stick/music.recovery
               ferry init music.sqlite ~/Sync/music --name laptop --except cache,session
               ferry init music.sqlite ~/Sync/music --identity tag=name,color
               ferry init music.sqlite ~/Sync/music --reference track.album_id=album
+              ferry init music.sqlite /mnt/ours/music --open
 
-            Exit status 73 where the folder holds a container already, 69 where its parent is not there.
+            Exit status 73 where the folder holds a container already, 69 where its parent is not there, 77 where others can \
+            read the secret keys.
             """)
 
     @OptionGroup var argument: DatabaseArgument
@@ -39,30 +42,30 @@ struct InitCommand: DatabaseCommand {
     @OptionGroup var naming: DeviceNameOption
     @OptionGroup var selecting: TableSelectionOptions
 
-    @Flag(help: "Let only members read and write the container.")
-    var sealed = false
+    @Flag(help: "Let everybody who has the folder read and write the container.")
+    var open = false
 
     @OptionGroup var recovery: RecoveryOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if recovery.isSaid && !sealed { throw ValidationError("A recovery code is for --sealed containers.") }
+        if open && recovery.isSaid {
+            throw ValidationError("An --open container has no recovery code: whoever has the folder can join.")
+        }
     }
 
     func perform(_ console: Console) throws {
-        if sealed {
+        if !open {
             SecretInput.protectMemory()
-            try recovery.check(console)
+            try recovery.check(console, for: argument.database, command: command, canBeOpen: true)
         }
         let store = try Store(path: argument.database)
         let report = try ProgressBar.during(console) { progress in
-            let setup = ReplicaSetup(
-                progress: progress, sealing: sealed ? .sealed(recovery: !recovery.noRecovery) : .open,
-                keepRecovery: { try recovery.keep($0, console) })
-            var report = try setup.create(
+            let sealing: ContainerSealing = open ? .open : .sealed(recovery: recovery.keeper(console))
+            var report = try ReplicaSetup(progress: progress, sealing: sealing).create(
                 store, containerPath: folder.container, name: naming.name, selection: selecting.selection
             ).report
-            if sealed { report.recovery = recovery.word }
+            if !open { report.recovery = recovery.word }
             return report
         }
         if console.isJSON { return try console.emit(report) }
@@ -81,10 +84,11 @@ struct InitCommand: DatabaseCommand {
         try reportCoreData(report, console)
         try reportReferences(report, console)
         try console.say()
-        if sealed {
+        if report.sealed {
             try console.say("Sealed: only members can read it. To let another device in:")
             try console.say(style.bold("  ferry invite \(Wording.shellWord(argument.database))"))
         } else {
+            try console.say("Open: everybody who has the folder can read and change all of it.")
             try console.say("On each other device, once the folder has arrived there:")
             try console.say(
                 style.bold("  ferry join \(Wording.shellWord(databaseName)) <path of the folder there>"))
@@ -129,6 +133,11 @@ struct InitCommand: DatabaseCommand {
             let option = Wording.shellWord("\(hint.table).\(hint.column)") + "=" + Wording.shellWord(hint.parent)
             try console.say(console.style.bold("  --reference \(option)"))
         }
+    }
+
+    /// What was asked, without options.
+    private var command: String {
+        "ferry init \(Wording.shellWord(argument.database)) \(Wording.shellWord(folder.container))"
     }
 
     /// The database's file name, as good a proposal as any for other devices.

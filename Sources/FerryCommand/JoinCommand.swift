@@ -26,12 +26,14 @@ struct JoinCommand: DatabaseCommand {
             --match keys, for a database that is a copy of one in the container, or that left it.
 
             A sealed container lets in who has a code of `ferry invite`, which is read from standard input (--code -), from a file, \
-            or from FERRY_CODE. Without a code it shows six words, which somebody types into `ferry approve` on a member. The \
-            recovery code needs no other device. An interrupted join goes on when it is run again.
+            or from FERRY_CODE. Without a code it shows six words, which somebody types into `ferry approve` on a member; with \
+            --json it ends with 75 then, and {"words"} beside the error. The recovery code needs no other device. An \
+            interrupted join goes on when it is run again.
 
             Examples:
-              ferry join music.sqlite ~/Sync/music
               ferry join music.sqlite ~/Sync/music --code -
+              ferry join music.sqlite ~/Sync/music
+              ferry join music.sqlite ~/Sync/music --recovery - < music.recovery
               ferry join music.sqlite ~/Sync/music --name phone
               ferry join music.sqlite ~/Sync/music --dry-run
               ferry join copy.sqlite ~/Sync/music --match keys --rows theirs

@@ -30,8 +30,12 @@ struct RecoveryOptions: ParsableArguments {
     var word: String { noRecovery ? "none" : recoveryTo == nil ? "shown" : "file" }
 
     /// Makes sure that there is a place for the code, before anything is made.
-    /// - Throws: `invalidArgument` where nobody would see it; `inputOutput` where the file is there already.
-    func check(_ console: Console) throws {
+    /// - Parameters:
+    ///   - database: its name is proposed for the code's file.
+    ///   - command: what was asked, for the proposal.
+    ///   - canBeOpen: whether `--open` is another way out.
+    /// - Throws: `invalidArgument` where nobody would see it, or where the file is there already.
+    func check(_ console: Console, for database: String, command: String, canBeOpen: Bool) throws {
         if noRecovery { return }
         if let recoveryTo {
             guard !FileManager.default.fileExists(atPath: recoveryTo) else {
@@ -42,14 +46,23 @@ struct RecoveryOptions: ParsableArguments {
             return
         }
         guard !console.isJSON, isatty(STDOUT_FILENO) != 0 else {
+            let name = ((database as NSString).lastPathComponent as NSString).deletingPathExtension + ".recovery"
             throw FerryError(
                 .invalidArgument,
-                "The recovery code is shown on a terminal only. Say --recovery-to <file>, or --no-recovery.")
+                "The recovery code is shown on a terminal only, and not with --json. Write it into a new file: "
+                    + "`\(command) --recovery-to \(Wording.shellWord(name))`. Or make no code: --no-recovery."
+                    + (canBeOpen ? " Or let everybody who has the folder read and write the container: --open." : ""))
         }
     }
 
+    /// What keeps the code; `nil`: there is to be none.
+    func keeper(_ console: Console) -> RecoveryCodeKeeper? {
+        if noRecovery { return nil }
+        return { try keep($0, console) }
+    }
+
     /// Shows the code, or writes it into its file.
-    func keep(_ code: SecretCode, _ console: Console) throws {
+    private func keep(_ code: SecretCode, _ console: Console) throws {
         if let recoveryTo { return try write(code, to: recoveryTo) }
         try console.answer(
             "Write these nine words down, and keep them away from this computer. With them a new device joins when all others "

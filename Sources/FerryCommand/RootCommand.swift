@@ -12,10 +12,11 @@ struct RootCommand: ParsableCommand {
 
             On the first device:
               ferry init music.sqlite ~/Sync/music    make the container, publish
+              ferry invite music.sqlite               a code that lets a device in
               ferry watch music.sqlite                keep in step until Ctrl-C
 
             On every other device, once the folder has arrived there:
-              ferry join music.sqlite ~/Sync/music    make or merge the database
+              ferry join music.sqlite ~/Sync/music --code -
               ferry watch music.sqlite
 
             Look around with `ferry status music.sqlite` and `ferry log music.sqlite`.

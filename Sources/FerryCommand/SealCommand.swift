@@ -56,11 +56,11 @@ struct SealCommand: DatabaseCommand {
 
     func perform(_ console: Console) throws {
         SecretInput.protectMemory()
-        try recovery.check(console)
+        try recovery.check(
+            console, for: argument.database,
+            command: "ferry seal \(Wording.shellWord(argument.database))" + (anew ? " --anew" : ""), canBeOpen: false)
         let replica = try Replica(path: argument.database)
-        let report = try replica.seal(recovery: !recovery.noRecovery, anew: anew, anyway: anyway) {
-            try recovery.keep($0, console)
-        }
+        let report = try replica.seal(recovery: recovery.keeper(console), anew: anew, anyway: anyway)
         if console.isJSON { return try console.emit(Report(report: report, recovery: recovery.word)) }
         let others = report.accepted.filter { $0.device != report.formerDevice }.count
         try console.say(

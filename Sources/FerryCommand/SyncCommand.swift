@@ -18,7 +18,7 @@ struct SyncCommand: DatabaseCommand {
             JSON: {"published": {"segments", "changes"}, "replayed": {"segments", "changes"}, "hidden", "conflicts", \
             "waiting": [{"device", "reason", "code", "sinceMilliseconds", "file"}], \
             "tablesApart": [{"table", "here", "there", "devices"}] (only where there are some), \
-            "waitingTables": [{"table", "rows", "unpacked", "missing"}] (only where there are some), "renewed": {"reason", "formerDevice", "device", "sentAgain"} (only then), "compaction" (as `compact` tells it, only then), "admitted": [id], "held", "claims" (of sealed containers, only then), "seconds"}
+            "waitingTables": [{"table", "rows", "unpacked", "missing"}] (only where there are some), "renewed": {"reason", "formerDevice", "device", "sentAgain"} (only then), "compaction" (as `compact` tells it, only then), "admitted": [id], "copies": [{"id", "of", "admittedMilliseconds"}], "claims", "held" (of sealed containers, only then), "seconds"}
 
             Examples:
               ferry sync music.sqlite
@@ -39,13 +39,8 @@ struct SyncCommand: DatabaseCommand {
             if let renewed = report.renewed { try console.say(renewed.sentence) }
             try console.say(SyncSentence.of(report, console.style) + " (\(Wording.duration(report.seconds)))")
         }
-        for device in report.admitted ?? [] { try console.say("A device is in: \(device.prefix(8)).") }
         if let held = report.held { console.warn("Nothing is published for now: \(held)") }
-        if let claims = report.claims, claims > 0 {
-            console.hint(
-                "\(Wording.count(claims, "device asks", "devices ask")) to be let in: "
-                    + "`ferry approve \(Wording.shellWord(argument.database))`.")
-        }
+        try MembershipNews.tell(report, of: argument.database, console)
         if report.compaction?.mended ?? false { console.warn(CompactionPage.mended) }
         for reason in report.compaction?.skipped ?? [] { console.warn(reason) }
         TablesApart.warn(report.tablesApart ?? [], console)

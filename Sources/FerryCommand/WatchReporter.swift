@@ -9,6 +9,8 @@ final class WatchReporter: Sendable {
         var lastFailure: FerryError?
         var outputFailure: FerryError?
         var waiting: [SyncReport.Waiting] = []
+        var claims: Int?
+        var held: String?
         var hasSynced = false
         var giveUp: (@Sendable () -> Void)?
     }
@@ -103,12 +105,17 @@ final class WatchReporter: Sendable {
     }
 
     private func say(_ report: SyncReport) throws {
-        let (isFirst, wasFailing, isOtherWaiting) = state.withLock { state in
+        var news = report
+        let (isFirst, wasFailing, isOtherWaiting, isOtherHeld) = state.withLock { state in
             defer {
                 state.hasSynced = true
-                state.waiting = report.waiting
+                (state.waiting, state.claims, state.held) = (report.waiting, report.claims, report.held)
             }
-            return (!state.hasSynced, state.lastFailure != nil, state.waiting != report.waiting)
+            // What was told already is no news.
+            if state.claims == report.claims { news.claims = nil }
+            return (
+                !state.hasSynced, state.lastFailure != nil, state.waiting != report.waiting, state.held != report.held
+            )
         }
         recordSuccess()
         if let renewed = report.renewed { try console.say("\(time) \(renewed.sentence)") }
@@ -116,6 +123,8 @@ final class WatchReporter: Sendable {
         if isFirst || wasFailing || report.published.changes > 0 || report.replayed.changes > 0 {
             try console.say("\(time) \(SyncSentence.of(report, console.style))")
         }
+        try MembershipNews.tell(news, of: database, at: time, console)
+        if isOtherHeld, let held = report.held { console.warn("Nothing is published for now: \(held)") }
         if isOtherWaiting { WaitingDevices.warn(report.waiting, console) }
     }
 

@@ -85,21 +85,21 @@ public struct FerryError: Error, Sendable {
         /// tables and the missing functions.
         public static let notAllVerified = Code(rawValue: "notAllVerified")
         /// A file or a marker is plain where the container is sealed. Nothing of it is used; move it away.
-        package static let notSealed = Code(rawValue: "notSealed")
+        public static let notSealed = Code(rawValue: "notSealed")
         /// The container is sealed, and there is no key for it here. Changes wait until the device is let in.
-        package static let keyMissing = Code(rawValue: "keyMissing")
+        public static let keyMissing = Code(rawValue: "keyMissing")
         /// Others than this account can read a file with secret keys, or replace it. Take their rights away.
-        package static let keyExposed = Code(rawValue: "keyExposed")
+        public static let keyExposed = Code(rawValue: "keyExposed")
         /// A code is none, was mistyped, was used or is over. Type it again, or ask for another one.
-        package static let codeRefused = Code(rawValue: "codeRefused")
+        public static let codeRefused = Code(rawValue: "codeRefused")
         /// This device was removed, or nobody who is a member let it in. Its changes wait; enrol it again.
-        package static let notMember = Code(rawValue: "notMember")
+        public static let notMember = Code(rawValue: "notMember")
         /// A device is older than the one that was to remove it. An older device or the recovery code can.
-        package static let removalRefused = Code(rawValue: "removalRefused")
+        public static let removalRefused = Code(rawValue: "removalRefused")
         /// A newcomer is not let in yet. Try again later: what was begun goes on.
-        package static let enrolmentPending = Code(rawValue: "enrolmentPending")
+        public static let enrolmentPending = Code(rawValue: "enrolmentPending")
         /// Two members know the same records and take other devices for members.
-        package static let membersDiffer = Code(rawValue: "membersDiffer")
+        public static let membersDiffer = Code(rawValue: "membersDiffer")
         /// A bug in Ferry: an invariant does not hold.
         public static let internalInconsistency = Code(rawValue: "internalInconsistency")
     }

@@ -18,6 +18,13 @@ package protocol KeyStore: Sendable {
 
     /// The devices whose keys are here, in ascending order.
     func devices() throws -> [DeviceID]
+
+    /// The directory of the keys; `nil` where they are in none.
+    var place: String? { get }
+}
+
+extension KeyStore {
+    package var place: String? { nil }
 }
 
 /// A key store that lasts as long as its process: for tests, simulations, and apps that keep keys elsewhere.

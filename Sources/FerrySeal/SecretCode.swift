@@ -5,9 +5,9 @@ import Foundation
 /// A code that people carry from one screen to another: 16 random bytes, and two more that find mistakes in typing.
 ///
 /// Spoken it is nine proquints; as text for a QR code it is `FERRY1`, the purpose and base32. It prints as "(a code)".
-package struct SecretCode: Sendable {
+public struct SecretCode: Sendable {
     /// What a code is for. The check bytes depend on it, so that one is not taken for the other.
-    package enum Purpose: UInt8, CaseIterable, Sendable {
+    public enum Purpose: UInt8, CaseIterable, Sendable {
         /// Lets one device in, once.
         case invitation = 0x49
         /// The recovery key: everything.
@@ -37,7 +37,7 @@ package struct SecretCode: Sendable {
     /// `FERRY1`, in any letter case.
     /// - Throws: `codeRefused` where it is no code, was mistyped, or is for another purpose. The message tells which of them,
     ///   and nothing of the code.
-    package init(parsing text: String, as purpose: Purpose) throws(FerryError) {
+    public init(parsing text: String, as purpose: Purpose) throws(FerryError) {
         guard text.utf8.count <= Self.maximumTextBytes else { throw Self.refused("This is not a code.") }
         var characters = text.utf8.filter { !Self.separators.contains($0) }
             .map { (0x41...0x5a).contains($0) ? $0 + 0x20 : $0 }
@@ -76,11 +76,11 @@ package struct SecretCode: Sendable {
         self.init(secret, purpose)
     }
 
-    /// Nine words, with a space between them.
-    package var words: String { withAllBytes { Proquints.encode($0) } }
+    /// Nine words, with a space between them: for a person, once. Never for a log or a file that others read.
+    public var words: String { withAllBytes { Proquints.encode($0) } }
 
     /// The text for a QR code.
-    package var text: String {
+    public var text: String {
         withAllBytes { String(decoding: Self.textMark + [purpose.rawValue], as: UTF8.self) + Base32.encode($0) }
     }
 
@@ -121,11 +121,11 @@ package struct SecretCode: Sendable {
 }
 
 extension SecretCode: Equatable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    package static func == (left: SecretCode, right: SecretCode) -> Bool {
+    public static func == (left: SecretCode, right: SecretCode) -> Bool {
         left.purpose == right.purpose && left.secret == right.secret
     }
 
-    package var description: String { "(a code)" }
-    package var debugDescription: String { description }
-    package var customMirror: Mirror { Mirror(self, children: []) }
+    public var description: String { "(a code)" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -61,7 +61,7 @@ class Story:
         connection = self.laptop.connect()
         connection.executescript(SCHEMA)
         connection.close()
-        self.laptop.run("init", self.laptop.container, "--name", "laptop")
+        self.laptop.run("init", self.laptop.container, "--open", "--name", "laptop")
         marker = os.path.join(self.phone.container, "container.json")
         took = wait_until("the container is on the phone", lambda: os.path.exists(marker) and self.has_first_segment())
         say(f"the container crossed in {took:.1f} s")

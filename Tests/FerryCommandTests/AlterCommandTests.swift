@@ -5,7 +5,7 @@ final class AlterCommandTests: XCTestCase {
         let workshop = try Workshop()
         try workshop.sql("a.sqlite", "CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT, size INTEGER)")
         try workshop.sql("a.sqlite", "INSERT INTO item VALUES (1, 'one', 1)")
-        try workshop.succeed("init", "a.sqlite", "shared")
+        try workshop.succeed("init", "a.sqlite", "shared", "--open")
         try workshop.succeed("join", "b.sqlite", "shared")
         let statement = "ALTER TABLE item DROP COLUMN size"
         let report = try workshop.succeed("alter", "a.sqlite", statement, "--json").json()

@@ -6,8 +6,8 @@ final class BadInputTests: XCTestCase {
         let workshop = try Workshop()
         let text = String(repeating: "This is a letter, not a database.\n", count: 100)
         try text.write(toFile: workshop.path("letter.txt"), atomically: false, encoding: .utf8)
-        try workshop.begin()
-        try workshop.fail("init", "letter.txt", "other", status: 65, code: "notADatabase")
+        try workshop.begin(isOpen: true)
+        try workshop.fail("init", "letter.txt", "other", "--open", status: 65, code: "notADatabase")
         try workshop.fail("join", "letter.txt", "shared", status: 65, code: "notADatabase")
         try workshop.fail("sync", "letter.txt", status: 65, code: "notADatabase")
         try workshop.fail("status", "letter.txt", status: 65, code: "notADatabase")
@@ -19,7 +19,7 @@ final class BadInputTests: XCTestCase {
         for command in ["sync", "status", "log", "leave"] {
             try workshop.fail(command, "none.sqlite", status: 66, code: "databaseMissing")
         }
-        try workshop.fail("init", "none.sqlite", "shared", status: 66, code: "databaseMissing")
+        try workshop.fail("init", "none.sqlite", "shared", "--open", status: 66, code: "databaseMissing")
         XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("none.sqlite")))
     }
 
@@ -33,7 +33,7 @@ final class BadInputTests: XCTestCase {
 
     func testAContainerOfANewerFormatIsRefused() throws {
         let workshop = try Workshop()
-        try workshop.beginTwo()
+        try workshop.beginTwo(isOpen: true)
         let before = try workshop.rows("b.sqlite")
         try workshop.change(workshop.folder.appendingPathComponent("shared/container.json")) { data in
             data = Data(
@@ -47,7 +47,7 @@ final class BadInputTests: XCTestCase {
 
     func testAGarbledContainerFileIsRefused() throws {
         let workshop = try Workshop()
-        try workshop.beginTwo()
+        try workshop.beginTwo(isOpen: true)
         try workshop.change(workshop.folder.appendingPathComponent("shared/container.json")) { $0 = Data("{}".utf8) }
         try workshop.fail("sync", "b.sqlite", status: 65, code: "damagedFile")
     }
@@ -72,14 +72,14 @@ final class BadInputTests: XCTestCase {
 
     func testASegmentOfAnotherContainerStopsItsDeviceOnly() throws {
         let other = try Workshop()
-        try other.begin()
+        try other.begin(isOpen: true)
         let foreign = try Data(contentsOf: other.files(suffix: ".segment")[0])
         try withDamagedNews(code: "foreignFile") { $0 = foreign }
     }
 
     func testADamagedDatabaseIsTold() throws {
         let workshop = try Workshop()
-        try workshop.begin()
+        try workshop.begin(isOpen: true)
         try workshop.change(workshop.folder.appendingPathComponent("a.sqlite")) { data in
             // Everything behind the first page, which holds the schema.
             for index in data.startIndex + 4096..<data.endIndex { data[index] = 0xA5 }
@@ -91,7 +91,7 @@ final class BadInputTests: XCTestCase {
 
     func testAStoreOfANewerFerryIsRefused() throws {
         let workshop = try Workshop()
-        try workshop.begin()
+        try workshop.begin(isOpen: true)
         try workshop.sql("a.sqlite", "UPDATE ferry_meta SET value = 99 WHERE name = 'version'")
         try workshop.fail("sync", "a.sqlite", status: 65, code: "storeTooNew", mentioning: "Update Ferry")
     }
@@ -101,7 +101,7 @@ final class BadInputTests: XCTestCase {
         code: String?, _ damage: (inout Data) -> Void, file: StaticString = #filePath, line: UInt = #line
     ) throws {
         let workshop = try Workshop()
-        try workshop.beginTwo()
+        try workshop.beginTwo(isOpen: true)
         try workshop.sql("a.sqlite", "UPDATE artist SET name = 'news' WHERE id = 1")
         let before = Set(try workshop.files(suffix: ".segment"))
         try workshop.succeed("sync", "a.sqlite")

@@ -4,7 +4,7 @@ final class CompactCommandTests: XCTestCase {
     /// A device with many small segments, and another one.
     private func workshop() throws -> Workshop {
         let workshop = try Workshop()
-        try workshop.beginTwo()
+        try workshop.beginTwo(isOpen: true)
         for number in 0..<18 {
             try workshop.sql("a.sqlite", "INSERT INTO artist(name) VALUES ('\(number)')")
             try workshop.succeed("sync", "a.sqlite")
@@ -42,7 +42,7 @@ final class CompactCommandTests: XCTestCase {
 
     func testWithoutTheContainerNothingIsCompacted() throws {
         let workshop = try Workshop()
-        try workshop.begin()
+        try workshop.begin(isOpen: true)
         try FileManager.default.removeItem(atPath: workshop.path("shared"))
         try workshop.fail("compact", "a.sqlite", status: 69, code: "containerMissing")
         try workshop.fail("compact", "nowhere.sqlite", status: 66, code: "databaseMissing")

@@ -34,7 +34,7 @@ final class CoreDataStoreTests: XCTestCase {
     func testCoreDatasOwnTablesStayAndTheAdviceIsSaid() throws {
         let workshop = try Workshop()
         try workshop.sql("a.sqlite", Self.store("a"))
-        let output = try workshop.succeed("init", "a.sqlite", "shared", "--name", "laptop").output
+        let output = try workshop.succeed("init", "a.sqlite", "shared", "--open", "--name", "laptop").output
         for words in [
             "store of Core Data's", "counts the keys that Core Data gives out", "describes this file for Core Data",
             "CREATE TRIGGER \"ZFOLDER_max\"", "--reference ZNOTE.ZFOLDER=ZFOLDER", "--reference Z_2TAGS.Z_4TAGS=ZTAG",
@@ -47,7 +47,7 @@ final class CoreDataStoreTests: XCTestCase {
     func testAStoreByTheAdviceIsRightOnBothDevices() throws {
         let workshop = try Workshop()
         try workshop.sql("try.sqlite", Self.store("try"))
-        let advised = try advice(try workshop.succeed("init", "try.sqlite", "tried", "--json").json())
+        let advised = try advice(try workshop.succeed("init", "try.sqlite", "tried", "--open", "--json").json())
         XCTAssertEqual(
             advised.references, ["ZNOTE.ZFOLDER=ZFOLDER", "Z_2TAGS.Z_2NOTES=ZNOTE", "Z_2TAGS.Z_4TAGS=ZTAG"])
         for device in ["a", "b"] {
@@ -55,7 +55,7 @@ final class CoreDataStoreTests: XCTestCase {
         }
         let options = advised.references.flatMap { ["--reference", $0] }
         let report = try workshop.run(
-            [Workshop.binary, "init", "a.sqlite", "shared", "--name", "laptop", "--json"] + options
+            [Workshop.binary, "init", "a.sqlite", "shared", "--open", "--name", "laptop", "--json"] + options
         ).json()
         XCTAssertEqual(try advice(report).triggers, [])
         XCTAssertEqual(try advice(report).references, [])
@@ -91,7 +91,7 @@ final class CoreDataStoreTests: XCTestCase {
         let workshop = try Workshop()
         try workshop.sql(
             "a.sqlite", "CREATE TABLE Z_METADATA(k TEXT PRIMARY KEY, v); CREATE TABLE ZNOTE(Z_PK INTEGER PRIMARY KEY)")
-        let report = try workshop.succeed("init", "a.sqlite", "shared", "--json").json()
+        let report = try workshop.succeed("init", "a.sqlite", "shared", "--open", "--json").json()
         XCTAssertNil(report["coreData"])
         XCTAssertEqual((report["tables"] as? [[String: Any]])?.map { $0["name"] as? String }, ["Z_METADATA", "ZNOTE"])
     }
@@ -100,7 +100,8 @@ final class CoreDataStoreTests: XCTestCase {
         let workshop = try Workshop()
         try workshop.sql("a.sqlite", Self.store("a"))
         try workshop.fail(
-            "init", "a.sqlite", "shared", "--tables", "ZNOTE,Z_PRIMARYKEY", status: 65, code: "unsupportedTable",
+            "init", "a.sqlite", "shared", "--open", "--tables", "ZNOTE,Z_PRIMARYKEY", status: 65,
+            code: "unsupportedTable",
             mentioning: "counts the keys")
     }
 }

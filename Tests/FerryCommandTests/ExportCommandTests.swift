@@ -10,7 +10,7 @@ final class ExportCommandTests: XCTestCase {
 
     func testAFileCarriesWhatIsNewToADeviceWithoutTheFolder() throws {
         let workshop = try Workshop()
-        try workshop.beginTwo()
+        try workshop.beginTwo(isOpen: true)
         try workshop.sql("a.sqlite", "UPDATE artist SET name = 'news' WHERE id = 1; DELETE FROM song WHERE id = 3")
         let export = try workshop.succeed("export", "a.sqlite", "stick.ferry", "--json").json()
         XCTAssertEqual(export["objects"] as? Int, 9)
@@ -31,7 +31,7 @@ final class ExportCommandTests: XCTestCase {
 
     func testABackupBecomesAPlainDatabase() throws {
         let workshop = try Workshop()
-        try workshop.beginTwo()
+        try workshop.beginTwo(isOpen: true)
         try workshop.succeed("export", "a.sqlite", "backup.ferry")
         try workshop.succeed("import", "look.sqlite", "backup.ferry")
         XCTAssertEqual(try workshop.rows("look.sqlite"), try workshop.rows("b.sqlite"))
@@ -42,7 +42,7 @@ final class ExportCommandTests: XCTestCase {
 
     func testABackupJoinsTheContainerAsADeviceOfItsOwn() throws {
         let workshop = try Workshop()
-        try workshop.beginTwo()
+        try workshop.beginTwo(isOpen: true)
         try workshop.succeed("export", "a.sqlite", "backup.ferry")
         try workshop.sql("a.sqlite", "UPDATE artist SET name = 'later' WHERE id = 2")
         try workshop.succeed("sync", "a.sqlite")
@@ -58,11 +58,11 @@ final class ExportCommandTests: XCTestCase {
 
     func testWhatDoesNotFitIsRefused() throws {
         let workshop = try Workshop()
-        try workshop.beginTwo()
+        try workshop.beginTwo(isOpen: true)
         try workshop.sql("a.sqlite", "UPDATE artist SET name = 'news'")
         try workshop.succeed("export", "a.sqlite", "backup.ferry")
         let other = try Workshop()
-        try other.begin()
+        try other.begin(isOpen: true)
         try other.succeed("export", "a.sqlite", workshop.path("other.ferry"))
         try workshop.fail("import", "a.sqlite", "other.ferry", status: 69, code: "containerMismatch")
         try workshop.fail("import", "a.sqlite", "none.ferry", status: 74, code: "inputOutput")
@@ -91,7 +91,7 @@ final class ExportCommandTests: XCTestCase {
 
     func testWhileTheFolderIsAwayOnlyWhatIsPublishedIsExported() throws {
         let workshop = try Workshop()
-        try workshop.beginTwo()
+        try workshop.beginTwo(isOpen: true)
         try FileManager.default.moveItem(atPath: workshop.path("shared"), toPath: workshop.path("away"))
         try workshop.succeed("export", "a.sqlite", "backup.ferry")
         try workshop.sql("a.sqlite", "UPDATE artist SET name = 'unsent'")

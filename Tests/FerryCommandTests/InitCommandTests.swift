@@ -4,7 +4,7 @@ final class InitCommandTests: XCTestCase {
     func testInitPublishesAndTellsWhatTravelsWhatStaysAndTheNextStep() throws {
         let workshop = try Workshop()
         try workshop.sql("a.sqlite", Workshop.music)
-        let outcome = try workshop.succeed("init", "a.sqlite", "shared", "--name", "laptop")
+        let outcome = try workshop.succeed("init", "a.sqlite", "shared", "--open", "--name", "laptop")
         XCTAssertTrue(outcome.output.contains("published 9 changes"), outcome.output)
         XCTAssertTrue(outcome.output.contains("song_genre      2   key (song_id, genre_id)"), outcome.output)
         XCTAssertTrue(outcome.output.contains("note         has no primary key"), outcome.output)
@@ -16,7 +16,7 @@ final class InitCommandTests: XCTestCase {
     func testInitAsJSONHasFixedKeys() throws {
         let workshop = try Workshop()
         try workshop.sql("a.sqlite", Workshop.music)
-        let outcome = try workshop.succeed("init", "a.sqlite", "shared", "--name", "laptop", "--json")
+        let outcome = try workshop.succeed("init", "a.sqlite", "shared", "--open", "--name", "laptop", "--json")
         XCTAssertEqual(outcome.output.split(separator: "\n").count, 1)
         XCTAssertFalse(outcome.output.contains("\\/"))
         let report = try outcome.json()
@@ -26,7 +26,7 @@ final class InitCommandTests: XCTestCase {
                 "device", "container", "path", "tables", "leftOut", "references", "hints", "plainReferences",
                 "published",
                 "rowsWithoutKey",
-                "seconds",
+                "seconds", "sealed",
             ])
         XCTAssertEqual((report["published"] as? [String: Int])?["changes"], 9)
         XCTAssertEqual((report["leftOut"] as? [[String: String]])?.map { $0["name"] }, ["note"])
@@ -34,10 +34,10 @@ final class InitCommandTests: XCTestCase {
 
     func testInitRefusesAFolderThatHoldsAContainer() throws {
         let workshop = try Workshop()
-        try workshop.begin()
+        try workshop.begin(isOpen: true)
         try workshop.sql("c.sqlite", Workshop.music)
         let before = try workshop.rows("c.sqlite")
-        try workshop.fail("init", "c.sqlite", "shared", status: 73, code: "containerExists")
+        try workshop.fail("init", "c.sqlite", "shared", "--open", status: 73, code: "containerExists")
         XCTAssertEqual(try workshop.rows("c.sqlite"), before)
         XCTAssertEqual(
             try workshop.sql("c.sqlite", "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'ferry%'"), "0\n")
@@ -45,29 +45,29 @@ final class InitCommandTests: XCTestCase {
 
     func testInitRefusesADatabaseThatBelongsToAContainer() throws {
         let workshop = try Workshop()
-        try workshop.begin()
-        try workshop.fail("init", "a.sqlite", "other", status: 73, code: "alreadyTracked")
+        try workshop.begin(isOpen: true)
+        try workshop.fail("init", "a.sqlite", "other", "--open", status: 73, code: "alreadyTracked")
         XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("other")))
     }
 
     func testInitRefusesAFolderWithoutAParent() throws {
         let workshop = try Workshop()
         try workshop.sql("a.sqlite", Workshop.music)
-        try workshop.fail("init", "a.sqlite", "nowhere/shared", status: 69, code: "containerMissing")
+        try workshop.fail("init", "a.sqlite", "nowhere/shared", "--open", status: 69, code: "containerMissing")
     }
 
     func testInitRefusesADatabaseInsideTheContainer() throws {
         let workshop = try Workshop()
         try FileManager.default.createDirectory(atPath: workshop.path("shared"), withIntermediateDirectories: false)
         try workshop.sql("shared/a.sqlite", Workshop.music)
-        try workshop.fail("init", "shared/a.sqlite", "shared", status: 64, code: "invalidArgument")
+        try workshop.fail("init", "shared/a.sqlite", "shared", "--open", status: 64, code: "invalidArgument")
     }
 
     func testOnlySelectedTablesTravel() throws {
         let workshop = try Workshop()
         try workshop.sql("a.sqlite", Workshop.music)
         let report = try workshop.succeed(
-            "init", "a.sqlite", "shared", "--tables", "artist, genre", "--identity", "genre=name", "--json"
+            "init", "a.sqlite", "shared", "--open", "--tables", "artist, genre", "--identity", "genre=name", "--json"
         ).json()
         let tables = try XCTUnwrap(report["tables"] as? [[String: Any]])
         XCTAssertEqual(tables.map { $0["name"] as? String }, ["artist", "genre"])
@@ -77,7 +77,7 @@ final class InitCommandTests: XCTestCase {
     func testExceptedTablesStay() throws {
         let workshop = try Workshop()
         try workshop.sql("a.sqlite", Workshop.music)
-        let report = try workshop.succeed("init", "a.sqlite", "shared", "--except", "song", "--json").json()
+        let report = try workshop.succeed("init", "a.sqlite", "shared", "--open", "--except", "song", "--json").json()
         let leftOut = try XCTUnwrap(report["leftOut"] as? [[String: String]])
         XCTAssertEqual(
             Dictionary(uniqueKeysWithValues: leftOut.map { ($0["name"] ?? "", $0["reason"] ?? "") }),
@@ -91,14 +91,15 @@ final class InitCommandTests: XCTestCase {
         let workshop = try Workshop()
         try workshop.sql("a.sqlite", Workshop.music)
         try workshop.fail(
-            "init", "a.sqlite", "shared", "--tables", "sonk", status: 64, code: "invalidArgument", mentioning: "sonk")
+            "init", "a.sqlite", "shared", "--open", "--tables", "sonk", status: 64, code: "invalidArgument",
+            mentioning: "sonk")
         XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("shared")))
     }
 
     func testAnIdentityWithoutColumnsIsWrongUsage() throws {
         let workshop = try Workshop()
         try workshop.sql("a.sqlite", Workshop.music)
-        let outcome = try workshop.ferry("init", "a.sqlite", "shared", "--identity", "genre")
+        let outcome = try workshop.ferry("init", "a.sqlite", "shared", "--open", "--identity", "genre")
         XCTAssertEqual(outcome.status, 64)
         XCTAssertTrue(outcome.errors.contains("table=col,col"), outcome.errors)
     }
@@ -112,10 +113,10 @@ final class InitCommandTests: XCTestCase {
     func testInitNamesColumnsThatLookLikeReferencesWithTheOptionToAdd() throws {
         let workshop = try Workshop()
         try workshop.sql("a.sqlite", Self.loose)
-        let outcome = try workshop.succeed("init", "a.sqlite", "shared")
+        let outcome = try workshop.succeed("init", "a.sqlite", "shared", "--open")
         XCTAssertTrue(outcome.output.contains("  --reference track.album_id=album\n"), outcome.output)
         try workshop.sql("b.sqlite", Self.loose)
-        let report = try workshop.succeed("init", "b.sqlite", "other", "--json").json()
+        let report = try workshop.succeed("init", "b.sqlite", "other", "--open", "--json").json()
         XCTAssertEqual(
             report["hints"] as? [[String: String]], [["table": "track", "column": "album_id", "parent": "album"]])
     }
@@ -124,7 +125,8 @@ final class InitCommandTests: XCTestCase {
         let workshop = try Workshop()
         try workshop.sql("a.sqlite", Self.loose)
         let outcome = try workshop.succeed(
-            "init", "a.sqlite", "shared", "--reference", "track.album_id=album", "--reference", "track.label=label")
+            "init", "a.sqlite", "shared", "--open", "--reference", "track.album_id=album", "--reference",
+            "track.label=label")
         XCTAssertFalse(outcome.output.contains("look like references"), outcome.output)
         XCTAssertTrue(outcome.output.contains("the values of track.label travel as they are"), outcome.output)
         try workshop.sql("b.sqlite", Self.loose + "UPDATE album SET title = 'other ' || title;")
@@ -140,12 +142,15 @@ final class InitCommandTests: XCTestCase {
         let workshop = try Workshop()
         try workshop.sql("a.sqlite", Self.loose)
         try workshop.fail(
-            "init", "a.sqlite", "shared", "--reference", "track.album=album", status: 64, code: "invalidArgument",
+            "init", "a.sqlite", "shared", "--open", "--reference", "track.album=album", status: 64,
+            code: "invalidArgument",
             mentioning: "no such column")
         try workshop.fail(
-            "init", "a.sqlite", "shared", "--reference", "track.label=album", status: 64, code: "invalidArgument",
+            "init", "a.sqlite", "shared", "--open", "--reference", "track.label=album", status: 64,
+            code: "invalidArgument",
             mentioning: "keeps text")
-        XCTAssertEqual(try workshop.ferry("init", "a.sqlite", "shared", "--reference", "album_id=album").status, 64)
+        XCTAssertEqual(
+            try workshop.ferry("init", "a.sqlite", "shared", "--open", "--reference", "album_id=album").status, 64)
         XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("shared")))
     }
 
@@ -154,7 +159,7 @@ final class InitCommandTests: XCTestCase {
         let columns = (1..<2000).map { "c\($0)" }.joined(separator: ", ")
         try workshop.sql(
             "a.sqlite", "CREATE TABLE wide(k TEXT PRIMARY KEY, \(columns)); CREATE TABLE t(k TEXT PRIMARY KEY)")
-        let report = try workshop.succeed("init", "a.sqlite", "shared", "--json").json()
+        let report = try workshop.succeed("init", "a.sqlite", "shared", "--open", "--json").json()
         XCTAssertEqual((report["tables"] as? [[String: Any]])?.map { $0["name"] as? String }, ["t"])
         XCTAssertEqual(
             (report["leftOut"] as? [[String: String]]), [["name": "wide", "reason": "has more than 1999 columns"]])

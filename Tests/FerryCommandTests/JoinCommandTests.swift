@@ -3,7 +3,7 @@ import XCTest
 final class JoinCommandTests: XCTestCase {
     func testJoinMakesTheDatabase() throws {
         let workshop = try Workshop()
-        try workshop.begin()
+        try workshop.begin(isOpen: true)
         let outcome = try workshop.succeed("join", "b.sqlite", "shared", "--name", "phone")
         XCTAssertTrue(
             outcome.output.contains("Made the tables artist, genre, song, song_genre and note."), outcome.output)
@@ -13,7 +13,7 @@ final class JoinCommandTests: XCTestCase {
 
     func testJoinMergesWhereBothHaveRows() throws {
         let workshop = try Workshop()
-        try workshop.begin()
+        try workshop.begin(isOpen: true)
         try workshop.sql(
             "b.sqlite",
             Workshop.music + "DELETE FROM song_genre; DELETE FROM song; DELETE FROM genre;"
@@ -29,7 +29,7 @@ final class JoinCommandTests: XCTestCase {
 
     func testADryRunCountsAndChangesNothing() throws {
         let workshop = try Workshop()
-        try workshop.begin()
+        try workshop.begin(isOpen: true)
         try workshop.sql("b.sqlite", Workshop.music)
         let database = try Data(contentsOf: workshop.folder.appendingPathComponent("b.sqlite"))
         let files = try workshop.files(suffix: "")
@@ -44,7 +44,7 @@ final class JoinCommandTests: XCTestCase {
 
     func testADryRunMakesNoDatabase() throws {
         let workshop = try Workshop()
-        try workshop.begin()
+        try workshop.begin(isOpen: true)
         try workshop.succeed("join", "b.sqlite", "shared", "--dry-run")
         XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("b.sqlite")))
     }
@@ -59,20 +59,20 @@ final class JoinCommandTests: XCTestCase {
 
     func testJoinRefusesADatabaseThatBelongsToAContainer() throws {
         let workshop = try Workshop()
-        try workshop.beginTwo()
+        try workshop.beginTwo(isOpen: true)
         try workshop.fail("join", "b.sqlite", "shared", status: 73, code: "alreadyTracked")
     }
 
     func testJoinRefusesADatabaseInsideTheContainerAndMakesNone() throws {
         let workshop = try Workshop()
-        try workshop.begin()
+        try workshop.begin(isOpen: true)
         try workshop.fail("join", "shared/b.sqlite", "shared", status: 64, code: "invalidArgument")
         XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("shared/b.sqlite")))
     }
 
     func testJoiningAContainerWhoseOnlyLogIsDamagedSaysSo() throws {
         let workshop = try Workshop()
-        try workshop.begin()
+        try workshop.begin(isOpen: true)
         let segment = try workshop.files(suffix: ".segment")[0]
         let whole = try Data(contentsOf: segment)
         try workshop.change(segment) { $0[$0.startIndex + 120] ^= 1 }
@@ -85,7 +85,7 @@ final class JoinCommandTests: XCTestCase {
 
     func testJoinCountsAndSaysThatKeysCoincide() throws {
         let workshop = try Workshop()
-        try workshop.begin()
+        try workshop.begin(isOpen: true)
         try workshop.sql("b.sqlite", Workshop.music)
         let outcome = try workshop.succeed("join", "b.sqlite", "shared", "--dry-run")
         XCTAssertTrue(outcome.output.contains("both would be kept"), outcome.output)
@@ -98,7 +98,7 @@ final class JoinCommandTests: XCTestCase {
 
     func testACopyJoinsByItsKeysAndNothingIsDoubled() throws {
         let workshop = try Workshop()
-        try workshop.begin()
+        try workshop.begin(isOpen: true)
         try workshop.sql("b.sqlite", Workshop.music + "INSERT INTO song VALUES (4, 'Four', 1);")
         let report = try workshop.succeed("join", "b.sqlite", "shared", "--match", "keys", "--json").json()
         let rows = try XCTUnwrap(report["rows"] as? [[String: Any]])
@@ -113,7 +113,7 @@ final class JoinCommandTests: XCTestCase {
 
     func testJoinWithTheirsDeletesWhatOnlyThisDatabaseHas() throws {
         let workshop = try Workshop()
-        try workshop.begin()
+        try workshop.begin(isOpen: true)
         try workshop.sql("b.sqlite", Workshop.music + "INSERT INTO song VALUES (4, 'Four', 1);")
         let outcome = try workshop.succeed("join", "b.sqlite", "shared", "--match", "keys", "--rows", "theirs")
         XCTAssertTrue(outcome.output.contains("1 row that only this database had was deleted"), outcome.output)
@@ -135,7 +135,7 @@ final class JoinCommandTests: XCTestCase {
 
     func testJoinWithMineShowsThisDatabasesValues() throws {
         let workshop = try Workshop()
-        try workshop.begin()
+        try workshop.begin(isOpen: true)
         try workshop.sql("b.sqlite", Workshop.music + "UPDATE song SET title = 'Mine' WHERE id = 2;")
         try workshop.succeed("join", "b.sqlite", "shared", "--match", "keys", "--rows", "mine")
         try workshop.succeed("sync", "a.sqlite")
@@ -144,7 +144,7 @@ final class JoinCommandTests: XCTestCase {
 
     func testJoinRefusesOtherWords() throws {
         let workshop = try Workshop()
-        try workshop.begin()
+        try workshop.begin(isOpen: true)
         XCTAssertEqual(try workshop.ferry("join", "b.sqlite", "shared", "--rows", "ours").status, 64)
         XCTAssertEqual(try workshop.ferry("join", "b.sqlite", "shared", "--match", "names").status, 64)
     }
@@ -161,7 +161,7 @@ final class JoinCommandTests: XCTestCase {
                 INSERT INTO song SELECT id, id, name || '.mp3', 0 FROM artist;
                 """)
         }
-        try workshop.succeed("init", "a.sqlite", "shared")
+        try workshop.succeed("init", "a.sqlite", "shared", "--open")
         let report = try workshop.succeed("join", "b.sqlite", "shared", "--json").json()
         XCTAssertEqual(report["conflicts"] as? Int, 0)
         try workshop.succeed("sync", "a.sqlite")

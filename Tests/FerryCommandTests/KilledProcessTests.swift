@@ -94,7 +94,7 @@ final class KilledProcessTests: XCTestCase {
 
     private func beginTwo(_ shop: Workshop) throws {
         try shop.sql("work/a.sqlite", Workshop.music)
-        try shop.succeed("init", shop.path("work/a.sqlite"), shop.path("work/shared"), "--name", "laptop")
+        try shop.succeed("init", shop.path("work/a.sqlite"), shop.path("work/shared"), "--open", "--name", "laptop")
         try shop.succeed("join", shop.path("work/b.sqlite"), shop.path("work/shared"), "--name", "phone")
         try shop.succeed("sync", shop.path("work/a.sqlite"))
     }
@@ -111,7 +111,7 @@ final class KilledProcessTests: XCTestCase {
     }
 
     func testInit() throws {
-        try kill(["init", "work/a.sqlite", "work/shared", "--name", "laptop"]) {
+        try kill(["init", "work/a.sqlite", "work/shared", "--open", "--name", "laptop"]) {
             try $0.sql("work/a.sqlite", Workshop.music)
         }
     }

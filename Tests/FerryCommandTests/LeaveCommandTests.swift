@@ -7,7 +7,7 @@ final class LeaveCommandTests: XCTestCase {
         let schema = "SELECT type, name, sql FROM sqlite_schema ORDER BY name"
         let before = try workshop.sql("a.sqlite", schema)
         let rows = try workshop.rows("a.sqlite")
-        try workshop.succeed("init", "a.sqlite", "shared")
+        try workshop.succeed("init", "a.sqlite", "shared", "--open")
         let outcome = try workshop.succeed("leave", "a.sqlite")
         XCTAssertTrue(outcome.output.contains("its rows stay"), outcome.output)
         XCTAssertEqual(outcome.errors, "")
@@ -51,7 +51,7 @@ final class LeaveCommandTests: XCTestCase {
 
     func testWhoLeavesIsToldHowTheOthersStopWaiting() throws {
         let workshop = try Workshop()
-        try workshop.beginTwo()
+        try workshop.beginTwo(isOpen: true)
         XCTAssertTrue(try workshop.succeed("leave", "b.sqlite").errors.contains("ferry devices … retire phone"))
         try workshop.succeed("devices", "a.sqlite", "retire", "phone")
         try FileManager.default.copyItem(atPath: workshop.path("a.sqlite"), toPath: workshop.path("look.sqlite"))
@@ -63,7 +63,7 @@ final class LeaveCommandTests: XCTestCase {
         try workshop.beginTwo()
         try workshop.succeed("leave", "b.sqlite")
         try FileManager.default.removeItem(atPath: workshop.path("b.sqlite"))
-        try workshop.succeed("join", "b.sqlite", "shared", "--name", "phone again")
+        try workshop.join("b.sqlite", "--name", "phone again")
         let query = "SELECT * FROM song ORDER BY id"
         XCTAssertEqual(try workshop.sql("b.sqlite", query), try workshop.sql("a.sqlite", query))
     }

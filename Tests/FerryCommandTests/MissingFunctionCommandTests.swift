@@ -29,7 +29,7 @@ final class MissingFunctionCommandTests: XCTestCase {
     func testTheTableIsNamedAndEverythingElseArrives() throws {
         let workshop = try Workshop()
         _ = try app(workshop, "a.sqlite", Self.schema)
-        try workshop.succeed("init", "a.sqlite", "shared")
+        try workshop.succeed("init", "a.sqlite", "shared", "--open")
         _ = try app(workshop, "b.sqlite", Self.schema)
         try workshop.succeed("join", "b.sqlite", "shared")
         _ = try app(workshop, "a.sqlite", "INSERT INTO word VALUES ('1', 'Wort'); INSERT INTO plain VALUES ('with', 1)")

@@ -47,8 +47,11 @@ final class OutputTests: XCTestCase {
 
     func testQuietSaysNothing() throws {
         let workshop = try Workshop()
-        try workshop.sql("a.sqlite", Workshop.music)
-        for arguments in [["init", "a.sqlite", "shared"], ["join", "b.sqlite", "shared"], ["sync", "a.sqlite"]] {
+        for name in ["a.sqlite", "c.sqlite"] { try workshop.sql(name, Workshop.music) }
+        for arguments in [
+            ["init", "a.sqlite", "shared", "--open"], ["join", "b.sqlite", "shared"], ["sync", "a.sqlite"],
+            ["init", "c.sqlite", "sealed", "--no-recovery"], ["sync", "c.sqlite"],
+        ] {
             let outcome = try workshop.run([Workshop.binary] + arguments + ["--quiet"])
             XCTAssertEqual(outcome.status, 0)
             XCTAssertEqual(outcome.output + outcome.errors, "")
@@ -74,9 +77,12 @@ final class OutputTests: XCTestCase {
     func testATerminalGetsColoursUnlessSpared() throws {
         let workshop = try Workshop()
         try workshop.begin()
-        XCTAssertTrue(try onTerminal(workshop, ["TERM": "xterm", "NO_COLOR": ""]).contains("\u{1B}["))
-        XCTAssertFalse(try onTerminal(workshop, ["TERM": "xterm", "NO_COLOR": "1"]).contains("\u{1B}["))
-        XCTAssertFalse(try onTerminal(workshop, ["TERM": "dumb", "NO_COLOR": ""]).contains("\u{1B}["))
+        func page(_ environment: [String: String]) throws -> String {
+            try workshop.onTerminal(["status", "a.sqlite"], environment: environment).output
+        }
+        XCTAssertTrue(try page(["TERM": "xterm", "NO_COLOR": ""]).contains("\u{1B}["))
+        XCTAssertFalse(try page(["TERM": "xterm", "NO_COLOR": "1"]).contains("\u{1B}["))
+        XCTAssertFalse(try page(["TERM": "dumb", "NO_COLOR": ""]).contains("\u{1B}["))
     }
 
     func testAnOutputThatIsFullIsTold() throws {
@@ -86,13 +92,5 @@ final class OutputTests: XCTestCase {
         let outcome = try workshop.run(["sh", "-c", "\"$0\" status a.sqlite >/dev/full", Workshop.binary])
         XCTAssertEqual(outcome.status, 74)
         XCTAssertTrue(outcome.errors.contains("cannot be written"), outcome.errors)
-    }
-
-    /// What `ferry status` writes to a terminal.
-    private func onTerminal(_ workshop: Workshop, _ environment: [String: String]) throws -> String {
-        try workshop.run(
-            ["python3", "-c", "import pty, sys; pty.spawn(sys.argv[1:])", Workshop.binary, "status", "a.sqlite"],
-            environment: environment
-        ).output
     }
 }

@@ -19,7 +19,7 @@ final class PlainReferenceCommandTests: XCTestCase {
     func testInitKeepsRowsThatReferToNothingAndSaysWhichForeignKeysTheyBreak() throws {
         let workshop = try Workshop()
         try workshop.sql("a.sqlite", schema)
-        let made = try workshop.succeed("init", "a.sqlite", "shared", "--json").json()
+        let made = try workshop.succeed("init", "a.sqlite", "shared", "--open", "--json").json()
         XCTAssertEqual(Set(columns(made).flatMap { $0 }), ["album", "label"])
         XCTAssertEqual(try workshop.sql("a.sqlite", "SELECT count(*) FROM track"), "2\n")
         let joined = try workshop.succeed("join", "b.sqlite", "shared")
@@ -39,9 +39,10 @@ final class PlainReferenceCommandTests: XCTestCase {
         let workshop = try Workshop()
         try workshop.sql("a.sqlite", schema + "DELETE FROM track WHERE id = 2;")
         try workshop.fail(
-            "init", "a.sqlite", "shared", "--plain-reference", "track.id", status: 64, code: "invalidArgument",
+            "init", "a.sqlite", "shared", "--open", "--plain-reference", "track.id", status: 64,
+            code: "invalidArgument",
             mentioning: "no foreign key")
-        let made = try workshop.succeed("init", "a.sqlite", "shared", "--plain-reference", "track.album")
+        let made = try workshop.succeed("init", "a.sqlite", "shared", "--open", "--plain-reference", "track.album")
         XCTAssertTrue(made.output.contains("somebody said so"), made.output)
     }
 }

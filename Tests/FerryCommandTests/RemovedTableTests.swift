@@ -4,7 +4,7 @@ import XCTest
 final class RemovedTableTests: XCTestCase {
     func testACommandSaysWhichTableOfFerrysIsGoneAndWhatToDo() throws {
         let workshop = try Workshop()
-        try workshop.beginTwo()
+        try workshop.beginTwo(isOpen: true)
         for table in ["ferry_pending", "ferry_meta", "ferry_object_2"] {
             let database = try copy(workshop, without: "DROP TABLE \(table)")
             for arguments in [["status"], ["sync"], ["doctor"], ["verify"], ["conflicts"], ["history", "artist", "1"]] {
@@ -12,7 +12,7 @@ final class RemovedTableTests: XCTestCase {
                 words.insert(database, at: 1)
                 try fail(workshop, words, naming: table)
             }
-            try fail(workshop, ["init", database, "other"], naming: table)
+            try fail(workshop, ["init", database, "other", "--open"], naming: table)
             try fail(workshop, ["join", database, "shared"], naming: table)
         }
         XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("other")))
@@ -20,7 +20,7 @@ final class RemovedTableTests: XCTestCase {
 
     func testLeavingWorksWhicheverTableIsGone() throws {
         let workshop = try Workshop()
-        try workshop.beginTwo()
+        try workshop.beginTwo(isOpen: true)
         let rows = try workshop.rows("a.sqlite")
         let listing = try workshop.sql(
             "a.sqlite", "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'ferry!_%' ESCAPE '!'")
@@ -38,7 +38,7 @@ final class RemovedTableTests: XCTestCase {
 
     func testLeavingWorksWhereSeveralTablesAreGoneOrTheirContentIs() throws {
         let workshop = try Workshop()
-        try workshop.beginTwo()
+        try workshop.beginTwo(isOpen: true)
         let rows = try workshop.rows("a.sqlite")
         for script in [
             "DELETE FROM ferry_meta", "DROP TABLE ferry_meta; DROP TABLE ferry_table; DROP TABLE ferry_column",
@@ -53,7 +53,7 @@ final class RemovedTableTests: XCTestCase {
 
     func testADatabaseThatLostATableJoinsAgain() throws {
         let workshop = try Workshop()
-        try workshop.beginTwo()
+        try workshop.beginTwo(isOpen: true)
         try workshop.sql("a.sqlite", "DROP TABLE ferry_pending")
         try workshop.succeed("leave", "a.sqlite")
         try workshop.sql("a.sqlite", "INSERT INTO artist(name) VALUES ('new')")

@@ -9,7 +9,7 @@ final class SchemaSpellingTests: XCTestCase {
     ) throws {
         let workshop = try Workshop()
         try workshop.sql("a.sqlite", schema)
-        try workshop.succeed("init", "a.sqlite", "box", "--name", "a", file: file, line: line)
+        try workshop.succeed("init", "a.sqlite", "box", "--open", "--name", "a", file: file, line: line)
         try workshop.succeed("join", "b.sqlite", "box", "--name", "b", file: file, line: line)
         try workshop.sql("a.sqlite", one)
         try workshop.succeed("sync", "a.sqlite", file: file, line: line)

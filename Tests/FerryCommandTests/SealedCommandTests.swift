@@ -25,7 +25,7 @@ final class SealedCommandTests: XCTestCase {
         try workshop.sql("a.sqlite", Workshop.music)
         let made = try run(
             workshop, "laptop",
-            ["init", "a.sqlite", "shared", "--name", "laptop", "--sealed", "--recovery-to", workshop.path("recovery")])
+            ["init", "a.sqlite", "shared", "--name", "laptop", "--recovery-to", workshop.recovery])
         XCTAssertTrue(made.output.contains("ferry invite a.sqlite"), made.output)
         return workshop
     }
@@ -91,8 +91,8 @@ final class SealedCommandTests: XCTestCase {
 
     func testADeviceIsLetInByTheRecoveryCode() throws {
         let workshop = try begin()
-        let code = try String(contentsOfFile: workshop.path("recovery"), encoding: .utf8)
-        let rights = try FileManager.default.attributesOfItem(atPath: workshop.path("recovery"))[.posixPermissions]
+        let code = try String(contentsOfFile: workshop.recovery, encoding: .utf8)
+        let rights = try FileManager.default.attributesOfItem(atPath: workshop.recovery)[.posixPermissions]
         XCTAssertEqual(rights as? Int, 0o600)
         _ = try run(workshop, "phone", ["join", "b.sqlite", "shared", "--recovery", "-"], input: code)
         try assertSameRows(workshop)
@@ -120,19 +120,104 @@ final class SealedCommandTests: XCTestCase {
         _ = try run(workshop, "phone", ["join", "b.sqlite", "shared", "--no-wait"], code: text)
     }
 
-    func testTheRecoveryCodeIsShownOnATerminalOnly() throws {
+    // MARK: Without a terminal
+
+    func testWithoutATerminalInitSaysWhatToType() throws {
+        let workshop = try Workshop()
+        try workshop.sql("my music.sqlite", Workshop.music)
+        let refused = try run(workshop, "laptop", ["init", "my music.sqlite", "shared"], status: 64)
+        XCTAssertEqual(refused.output, "")
+        XCTAssertTrue(refused.errors.contains("--no-recovery") && refused.errors.contains("--open"), refused.errors)
+        XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("shared")), "nothing was made")
+        XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("keys-laptop")), "nothing was made")
+        let scripted = try run(workshop, "laptop", ["init", "my music.sqlite", "shared", "--json"], status: 64).json()
+        XCTAssertEqual((scripted["error"] as? [String: Any])?["code"] as? String, "invalidArgument")
+        // What stands between the backquotes works as it is.
+        let parts = refused.errors.split(separator: "`")
+        let command = try XCTUnwrap(parts.count == 3 ? String(parts[1]) : nil, refused.errors)
+        XCTAssertEqual(command, "ferry init 'my music.sqlite' shared --recovery-to 'my music.recovery'")
+        let typed = try workshop.run(
+            ["bash", "-c", "ferry() { \"$FERRY\" \"$@\"; }; " + command],
+            environment: keys(workshop, "laptop").merging(["FERRY": Workshop.binary]) { $1 })
+        XCTAssertEqual(typed.status, 0, typed.errors)
+        let code = try String(contentsOfFile: workshop.path("my music.recovery"), encoding: .utf8)
+        XCTAssertEqual(code.split(separator: " ").count, 9)
+        XCTAssertFalse(typed.output.contains(code.prefix(11)), typed.output)
+    }
+
+    func testWithoutATerminalAScriptSaysWhatBecomesOfTheCode() throws {
+        let workshop = try Workshop()
+        for name in ["a", "b", "c", "d"] { try workshop.sql("\(name).sqlite", Workshop.music) }
+        func report(_ name: String, _ option: String...) throws -> [String: Any] {
+            try run(workshop, "laptop", ["init", "\(name).sqlite", "box-\(name)", "--json"] + option).json()
+        }
+        let kept = try report("a", "--recovery-to", "code")
+        XCTAssertEqual(kept["recovery"] as? String, "file")
+        XCTAssertEqual(kept["sealed"] as? Bool, true)
+        XCTAssertEqual(try report("b", "--no-recovery")["recovery"] as? String, "none")
+        let open = try report("c", "--open")
+        XCTAssertEqual(open["sealed"] as? Bool, false)
+        XCTAssertNil(open["recovery"])
+        // A file that is there is not written over, and an open container has no code.
+        let taken = try run(workshop, "laptop", ["init", "d.sqlite", "box-d", "--recovery-to", "code"], status: 64)
+        XCTAssertTrue(taken.errors.contains("already"), taken.errors)
+        _ = try run(workshop, "laptop", ["init", "d.sqlite", "box-d", "--recovery-to", "x", "--open"], status: 64)
+        _ = try run(workshop, "laptop", ["init", "d.sqlite", "box-d", "--no-recovery", "--open"], status: 64)
+        XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("box-d")))
+    }
+
+    func testATerminalShowsTheRecoveryCodeOnce() throws {
         let workshop = try Workshop()
         try workshop.sql("a.sqlite", Workshop.music)
-        let refused = try run(workshop, "laptop", ["init", "a.sqlite", "shared", "--sealed"], status: 64)
-        XCTAssertTrue(refused.errors.contains("--recovery-to"), refused.errors)
-        XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("shared")))
-        let report = try run(
-            workshop, "laptop", ["init", "a.sqlite", "shared", "--sealed", "--no-recovery", "--json"]
-        ).json()
-        XCTAssertEqual(report["recovery"] as? String, "none")
-        XCTAssertEqual(report["sealed"] as? Bool, true)
-        XCTAssertEqual(
-            try run(workshop, "laptop", ["init", "b.sqlite", "other", "--recovery-to", "x"], status: 64).status, 64)
+        let environment = keys(workshop, "laptop").merging(["TERM": "dumb"]) { $1 }
+        let made = try workshop.onTerminal(
+            ["init", "a.sqlite", "shared", "--name", "laptop", "--quiet"], environment: environment)
+        XCTAssertEqual(made.status, 0, made.output)
+        let words = made.output.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("    ") }
+        XCTAssertEqual(words.count, 1, made.output)
+        let code = try XCTUnwrap(words.first).trimmingCharacters(in: .whitespacesAndNewlines)
+        _ = try run(workshop, "laptop", ["keys", "a.sqlite", "check-recovery"], input: code)
+        _ = try run(workshop, "phone", ["join", "b.sqlite", "shared", "--recovery", "-"], input: code)
+        try assertSameRows(workshop)
+        // What a terminal shows and a file keeps are the ways; JSON never has the code.
+        try workshop.sql("c.sqlite", Workshop.music)
+        let refused = try workshop.onTerminal(["init", "c.sqlite", "other", "--json"], environment: environment)
+        XCTAssertEqual(refused.status, 64, refused.output)
+    }
+
+    func testKeysInTheSharedFolderAreRefused() throws {
+        let workshop = try Workshop()
+        try workshop.sql("a.sqlite", Workshop.music)
+        try FileManager.default.createDirectory(atPath: workshop.path("shared"), withIntermediateDirectories: false)
+        let refused = try workshop.run(
+            [Workshop.binary, "init", "a.sqlite", "shared", "--no-recovery"],
+            environment: ["FERRY_KEYS": workshop.path("shared/keys")])
+        XCTAssertEqual(refused.status, 77, refused.errors)
+        XCTAssertTrue(refused.errors.contains("FERRY_KEYS"), refused.errors)
+        XCTAssertEqual(try workshop.files(suffix: ""), [], "nothing was made")
+    }
+
+    func testAScriptThatJoinsWithoutACodeGetsTheWords() throws {
+        let workshop = try begin()
+        let asked = try run(workshop, "phone", ["join", "b.sqlite", "shared", "--json"], status: 75).json()
+        XCTAssertEqual((asked["error"] as? [String: Any])?["code"] as? String, "enrolmentPending")
+        let words = try XCTUnwrap(asked["words"] as? String)
+        _ = try run(workshop, "laptop", ["approve", "a.sqlite", words, "--json"])
+        let joined = try run(workshop, "phone", ["join", "b.sqlite", "shared", "--json"]).json()
+        XCTAssertEqual((joined["container"] as? [String: Any])?["name"] as? String, "shared")
+        try assertSameRows(workshop)
+    }
+
+    func testACopyThatComesInIsTold() throws {
+        let workshop = try beginTwo()
+        try workshop.sql("b.sqlite", ".backup '\(workshop.path("copy.sqlite"))'")
+        _ = try run(workshop, "phone", ["sync", "copy.sqlite"])
+        let page = try run(workshop, "laptop", ["sync", "a.sqlite", "--json"]).json()
+        let copies = try XCTUnwrap(page["copies"] as? [[String: Any]])
+        XCTAssertEqual(copies.map { $0["of"] as? String }, ["phone"])
+        XCTAssertNil(try run(workshop, "laptop", ["sync", "a.sqlite", "--json"]).json()["copies"])
+        let told = try run(workshop, "phone", ["sync", "b.sqlite"]).errors
+        XCTAssertTrue(told.contains("A copy of phone came in") && told.contains("ferry devices b.sqlite remove"), told)
     }
 
     func testADeviceIsRemoved() throws {
@@ -193,16 +278,16 @@ final class SealedCommandTests: XCTestCase {
     func testAnOpenContainerIsSealed() throws {
         let workshop = try Workshop()
         try workshop.sql("a.sqlite", Workshop.music)
-        _ = try run(workshop, "laptop", ["init", "a.sqlite", "shared", "--name", "laptop"])
+        _ = try run(workshop, "laptop", ["init", "a.sqlite", "shared", "--open", "--name", "laptop"])
         _ = try run(workshop, "phone", ["join", "b.sqlite", "shared", "--name", "phone"])
         _ = try run(workshop, "laptop", ["sync", "a.sqlite"])
         let sealed = try run(
-            workshop, "laptop", ["seal", "a.sqlite", "--recovery-to", workshop.path("recovery"), "--json"]
+            workshop, "laptop", ["seal", "a.sqlite", "--recovery-to", workshop.recovery, "--json"]
         ).json()
         XCTAssertEqual(sealed["recovery"] as? String, "file")
         XCTAssertEqual((sealed["accepted"] as? [[String: Any]])?.count, 2)
         _ = try run(workshop, "phone", ["sync", "b.sqlite"], status: 77)
-        let code = try String(contentsOfFile: workshop.path("recovery"), encoding: .utf8)
+        let code = try String(contentsOfFile: workshop.recovery, encoding: .utf8)
         _ = try run(workshop, "phone", ["enrol", "b.sqlite", "--recovery", "-"], input: code)
         try workshop.sql("b.sqlite", "UPDATE artist SET name = 'sealed' WHERE id = 1")
         _ = try run(workshop, "phone", ["sync", "b.sqlite"])
@@ -221,7 +306,7 @@ final class SealedCommandTests: XCTestCase {
 
     func testNoSecretIsInAnOutputTheFolderOrADatabase() throws {
         let workshop = try begin()
-        let recovery = try String(contentsOfFile: workshop.path("recovery"), encoding: .utf8)
+        let recovery = try String(contentsOfFile: workshop.recovery, encoding: .utf8)
             .trimmingCharacters(in: .whitespacesAndNewlines)
         let (words, text) = try invitation(workshop)
         var told = ""

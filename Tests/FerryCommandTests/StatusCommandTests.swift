@@ -8,7 +8,7 @@ final class StatusCommandTests: XCTestCase {
         try workshop.fail("sync", "a.sqlite", status: 65, code: "storeTooOld", mentioning: "ferry leave")
         try workshop.fail("status", "a.sqlite", status: 65, code: "storeTooOld", mentioning: "ferry leave")
         try workshop.succeed("leave", "a.sqlite")
-        try workshop.succeed("join", "a.sqlite", "shared", "--match", "keys")
+        try workshop.join("a.sqlite", "--match", "keys")
     }
 
     func testStatusAsJSONHasFixedKeys() throws {

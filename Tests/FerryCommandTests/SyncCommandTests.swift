@@ -3,9 +3,9 @@ import XCTest
 final class SyncCommandTests: XCTestCase {
     func testADamagedHeadStopsNobody() throws {
         let workshop = try Workshop()
-        try workshop.begin()
+        try workshop.begin(isOpen: true)
         let head = try workshop.files(suffix: "head")[0]
-        try workshop.succeed("join", "b.sqlite", "shared", "--name", "phone")
+        try workshop.join("b.sqlite", "--name", "phone")
         try workshop.sql("a.sqlite", "UPDATE artist SET name = 'x' WHERE id = 1")
         try workshop.succeed("sync", "a.sqlite")
         for damage in [Data("junk".utf8), Data(), try Data(contentsOf: head).dropLast(9)] {
@@ -33,7 +33,7 @@ final class SyncCommandTests: XCTestCase {
 
     func testACopiedDatabaseIsToldAndGoesOnAsADeviceOfItsOwn() throws {
         let workshop = try Workshop()
-        try workshop.beginTwo()
+        try workshop.beginTwo(isOpen: true)
         try workshop.sql("a.sqlite", "VACUUM INTO 'copy.sqlite'")
         try workshop.sql("copy.sqlite", "UPDATE artist SET name = 'of the copy' WHERE id = 1")
         try workshop.sql("a.sqlite", "UPDATE artist SET name = 'of the original' WHERE id = 2")
@@ -120,7 +120,7 @@ final class SyncCommandTests: XCTestCase {
         let workshop = try Workshop()
         try workshop.beginTwo()
         try workshop.sql("c.sqlite", Workshop.music)
-        try workshop.succeed("init", "c.sqlite", "other")
+        try workshop.succeed("init", "c.sqlite", "other", "--open")
         try FileManager.default.removeItem(atPath: workshop.path("shared"))
         try FileManager.default.moveItem(atPath: workshop.path("other"), toPath: workshop.path("shared"))
         try workshop.fail("sync", "a.sqlite", status: 69, code: "containerMismatch")

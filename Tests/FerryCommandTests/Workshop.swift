@@ -60,7 +60,9 @@ final class Workshop {
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = arguments
         process.currentDirectoryURL = folder
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        // Keys of tests are never among those of the account that runs them.
+        process.environment = ProcessInfo.processInfo.environment.merging(["FERRY_KEYS": path("keys")]) { $1 }
+            .merging(environment) { $1 }
         return process
     }
 
@@ -90,6 +92,15 @@ final class Workshop {
     @discardableResult
     func ferry(_ arguments: String..., environment: [String: String] = [:]) throws -> Outcome {
         try run([Self.binary] + arguments, environment: environment)
+    }
+
+    /// Runs the command on a terminal of its own, which takes the place of its outputs.
+    func onTerminal(_ arguments: [String], environment: [String: String] = [:]) throws -> Outcome {
+        try run(
+            [
+                "python3", "-c",
+                "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))", Self.binary,
+            ] + arguments, environment: environment)
     }
 
     /// Runs the command and expects it to succeed.
@@ -140,17 +151,36 @@ final class Workshop {
 
     // MARK: Beginnings
 
+    /// Where the recovery code of the sealed container is.
+    var recovery: String { path("recovery") }
+
     /// A database with music and its container.
-    func begin() throws {
+    /// - Parameter isOpen: whether everybody with the folder can read the container. Without it, as `init` makes it.
+    func begin(isOpen: Bool = false) throws {
         try sql("a.sqlite", Self.music)
-        try succeed("init", "a.sqlite", "shared", "--name", "laptop")
+        let sealing = isOpen ? ["--open"] : ["--recovery-to", recovery]
+        let made = try run([Self.binary, "init", "a.sqlite", "shared", "--name", "laptop"] + sealing)
+        XCTAssertEqual(made.status, 0, made.output + made.errors)
     }
 
     /// A second device.
-    func beginTwo() throws {
-        try begin()
-        try succeed("join", "b.sqlite", "shared", "--name", "phone")
+    func beginTwo(isOpen: Bool = false) throws {
+        try begin(isOpen: isOpen)
+        try join("b.sqlite", "--name", "phone")
         try succeed("sync", "a.sqlite")
+    }
+
+    /// Joins the container, a sealed one by the recovery code, and expects that to succeed.
+    @discardableResult
+    func join(
+        _ database: String, _ options: String..., file: StaticString = #filePath, line: UInt = #line
+    ) throws -> Outcome {
+        let isSealed = FileManager.default.fileExists(atPath: recovery)
+        let outcome = try run(
+            [Self.binary, "join", database, "shared"] + options + (isSealed ? ["--recovery", "-"] : []),
+            input: isSealed ? String(contentsOfFile: recovery, encoding: .utf8) : "")
+        XCTAssertEqual(outcome.status, 0, outcome.output + outcome.errors, file: file, line: line)
+        return outcome
     }
 
     /// The container's files whose names end so.

@@ -36,7 +36,8 @@ final class AppFunctionStoryTests: XCTestCase {
             }
         }
         let apps = [
-            try Replica.create(Store(pools[0]), containerPath: fleet.containerPath, name: "first").replica,
+            try Replica.create(Store(pools[0]), containerPath: fleet.containerPath, sealing: .open, name: "first")
+                .replica,
             try XCTUnwrap(Replica.join(Store(pools[1]), containerPath: fleet.containerPath, name: "second").replica),
         ]
         for app in apps + apps { _ = try app.sync() }

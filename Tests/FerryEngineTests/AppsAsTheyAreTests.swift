@@ -26,7 +26,8 @@ final class AppsAsTheyAreTests: XCTestCase {
         XCTAssertEqual(try fleet.shell(0, "SELECT name FROM sqlite_schema WHERE name LIKE 'ferry%'"), "ferry_replay\n")
         // The next container takes the table over.
         let store = try Store(path: fleet.databasePath(0))
-        let (replica, _) = try Replica.create(store, containerPath: fleet.containerPath + "2", name: "again")
+        let (replica, _) = try Replica.create(
+            store, containerPath: fleet.containerPath + "2", sealing: .open, name: "again")
         XCTAssertEqual(try fleet.shell(0, "INSERT INTO t VALUES (2, 'b'); SELECT * FROM log"), "a\nb\n")
         XCTAssertTrue(try replica.verify(deep: true).isSound)
     }

@@ -28,7 +28,7 @@ final class ConflictStreamTests: XCTestCase {
             pools.append(pool)
             let replica =
                 index == 0
-                ? try Replica.create(Store(pool), containerPath: container, name: "first").replica
+                ? try Replica.create(Store(pool), containerPath: container, sealing: .open, name: "first").replica
                 : try Replica.join(Store(pool), containerPath: container, name: "second").replica
             engines.append(SyncEngine(replica))
         }

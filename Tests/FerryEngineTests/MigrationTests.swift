@@ -71,7 +71,7 @@ final class MigrationTests: XCTestCase {
         }
         let store = Store(pools[0])
         fleet.replicas.append(
-            try Replica.create(store, containerPath: fleet.containerPath, name: "device0").replica)
+            try Replica.create(store, containerPath: fleet.containerPath, sealing: .open, name: "device0").replica)
         fleet.replicas.append(
             try Replica.join(Store(pools[1]), containerPath: fleet.containerPath, name: "device1").replica)
         try fleet.settle()

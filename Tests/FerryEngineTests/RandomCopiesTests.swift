@@ -52,7 +52,7 @@ private final class History {
         hub = place.appendingPathComponent("hub").path
         try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
         let store = try emptyDatabase("db0")
-        let replica = try Replica.create(store, containerPath: path("folder0"), name: "device").replica
+        let replica = try Replica.create(store, containerPath: path("folder0"), sealing: .open, name: "device").replica
         machines = [Machine(replica: replica, database: path("db0"), folder: path("folder0"))]
         try replica.setPolicies([
             PolicySetting(table: "item", column: "amount", .counter),

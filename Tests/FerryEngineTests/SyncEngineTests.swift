@@ -28,7 +28,7 @@ final class SyncEngineTests: XCTestCase {
             pools.append(pool)
             let replica =
                 index == 0
-                ? try Replica.create(Store(pool), containerPath: containerPath, name: "first").replica
+                ? try Replica.create(Store(pool), containerPath: containerPath, sealing: .open, name: "first").replica
                 : try Replica.join(Store(pool), containerPath: containerPath, name: "second").replica
             engines.append(SyncEngine(replica))
         }

@@ -26,7 +26,9 @@ final class Fleet {
         try shell(0, sql)
         let store = try Store(path: databasePath(0))
         replicas.append(
-            try Replica.create(store, containerPath: containerPath, name: "device0", selection: selection).replica)
+            try Replica.create(
+                store, containerPath: containerPath, sealing: .open, name: "device0", selection: selection
+            ).replica)
     }
 
     /// Joins another device.

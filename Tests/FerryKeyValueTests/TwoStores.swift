@@ -22,7 +22,7 @@ final class TwoStores {
         _ = FileManager.default.createFile(atPath: first, contents: nil)
         let store = try Store(path: first)
         try store.write { try $0.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT)") }
-        var replicas = [try Replica.create(store, containerPath: container, name: "device0").replica]
+        var replicas = [try Replica.create(store, containerPath: container, sealing: .open, name: "device0").replica]
         for index in 1..<count {
             let joined = try Replica.join(
                 databasePath: Self.path(folder, index), containerPath: container, name: "device\(index)")

@@ -23,7 +23,7 @@ final class LiveReplayTests: XCTestCase {
             let joined = try Replica.join(Store(pool), containerPath: container, name: name)
             return (pool, try XCTUnwrap(joined.replica))
         }
-        return (pool, try Replica.create(Store(pool), containerPath: container, name: name).replica)
+        return (pool, try Replica.create(Store(pool), containerPath: container, sealing: .open, name: name).replica)
     }
 
     /// Two devices give one integer to two rows: one of them gets another, and is no other row for it.

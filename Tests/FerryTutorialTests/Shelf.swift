@@ -35,14 +35,22 @@ func openDatabase(at path: String) throws -> DatabasePool {
 // end
 
 // step 4
-func openStore(_ pool: DatabasePool, folder: String, name: String, isFirst: Bool) throws -> Store {
+enum Beginning: Sendable {
+    case first(showRecoveryCode: @Sendable (SecretCode) -> Void)
+    case further(code: String)
+}
+
+func openStore(_ pool: DatabasePool, folder: String, name: String, _ beginning: Beginning) async throws -> Store {
     let store = Store(pool)
-    if try store.identity() == nil {
-        if isFirst {
-            _ = try Replica.create(store, containerPath: folder, name: name)
-        } else {
-            _ = try Replica.join(store, containerPath: folder, name: name)
-        }
+    if try store.identity() != nil { return store }
+    switch beginning {
+    case .first(let show):
+        _ = try Replica.create(store, containerPath: folder, sealing: .sealed(recovery: show), name: name)
+    case .further(let words):
+        let code = try SecretCode(parsing: words, as: .invitation)
+        let enrolment = try Enrolment.begin(for: store, containerPath: folder, by: .code(code))
+        while case .waiting = try enrolment.state() { try await Task.sleep(for: .seconds(1)) }
+        _ = try enrolment.join(store, name: name)
     }
     return store
 }
@@ -54,13 +62,15 @@ final class Shelf: Sendable {
     let engine: SyncEngine
     let settings: KeyValueStore
 
-    init(database: String, folder: String, name: String, isFirst: Bool = false) throws {
+    init(database: String, folder: String, name: String, _ beginning: Beginning) async throws {
         pool = try openDatabase(at: database)
-        let store = try openStore(pool, folder: folder, name: name, isFirst: isFirst)
+        let store = try await openStore(pool, folder: folder, name: name, beginning)
         engine = try SyncEngine(store)
         settings = try KeyValueStore(engine)
         engine.start()
     }
+
+    func invite() throws -> String { try engine.replica.members.invite().code.words }
 
     func close() async throws {
         try await engine.sync()

@@ -2,6 +2,7 @@ import Ferry
 import FerryTestSupport
 import Foundation
 import GRDB
+import Synchronization
 import XCTest
 
 /// The tutorial's code is compiled here, and does what the tutorial says.
@@ -36,11 +37,19 @@ final class TutorialTests: XCTestCase {
 
     func testTwoShelvesAreOne() async throws {
         let folder = try ScratchFolder()
-        let laptop = try Shelf(
-            database: folder.path("laptop.sqlite"), folder: folder.path("books"), name: "laptop", isFirst: true)
+        // Keys of tests are never among those of the account that runs them.
+        setenv("FERRY_KEYS", folder.path("keys"), 1)
+        defer { unsetenv("FERRY_KEYS") }
+        let recovery = Mutex("")
+        let laptop = try await Shelf(
+            database: folder.path("laptop.sqlite"), folder: folder.path("books"), name: "laptop",
+            .first { code in recovery.withLock { $0 = code.words } })
+        XCTAssertEqual(recovery.withLock { $0 }.split(separator: " ").count, 9)
         try laptop.add("Emma", by: "Austen")
         try await laptop.engine.sync()
-        let phone = try Shelf(database: folder.path("phone.sqlite"), folder: folder.path("books"), name: "phone")
+        let phone = try await Shelf(
+            database: folder.path("phone.sqlite"), folder: folder.path("books"), name: "phone",
+            .further(code: laptop.invite()))
 
         let books = try phone.books()
         var deliveries = books.deliveries.makeAsyncIterator()

@@ -32,7 +32,8 @@ struct Device {
         try app.execute(workload.schema)
         let store = try Store(path: path)
         return Device(
-            app: app, replica: try Replica.create(store, containerPath: place.container, name: "first").replica)
+            app: app,
+            replica: try Replica.create(store, containerPath: place.container, sealing: .open, name: "first").replica)
     }
 
     /// Joins another device with an empty database.

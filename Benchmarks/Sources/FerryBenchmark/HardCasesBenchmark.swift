@@ -70,7 +70,9 @@ struct HardCasesBenchmark {
         }
         let first = Device(
             app: app,
-            replica: try Replica.create(Store(path: path), containerPath: place.container, name: "first").replica)
+            replica: try Replica.create(
+                Store(path: path), containerPath: place.container, sealing: .open, name: "first"
+            ).replica)
         if hard.measured == .join {
             return (
                 try MeasuredProcess.run(.join, database: place.database("second"), container: place.container), nil

@@ -52,7 +52,8 @@ struct MeasuredProcess {
                 guard let replica = joined.replica else { throw BenchmarkError("a join made no replica") }
                 try replica.store.close()
             case .create:
-                _ = try Replica.create(Store(path: database), containerPath: container, name: "creating")
+                _ = try Replica.create(
+                    Store(path: database), containerPath: container, sealing: .open, name: "creating")
             case .sync:
                 _ = try Replica(path: database).sync()
             }

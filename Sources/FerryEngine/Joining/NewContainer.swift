@@ -3,13 +3,6 @@ import FerryCore
 import FerrySeal
 import Foundation
 
-/// Whether a new container can be read by whoever has the folder, or by its members alone.
-package enum ContainerSealing: Hashable, Sendable {
-    case open
-    /// Sealed, with a recovery code or without one.
-    case sealed(recovery: Bool)
-}
-
 /// A container that is about to be made. What an interrupted attempt left is used, as long as nobody has published into it.
 struct NewContainer {
     private let path: String
@@ -27,10 +20,11 @@ struct NewContainer {
     /// Makes the container. The founder's keys of a sealed one are in the key store on return.
     /// - Throws: as `Container.create`, and as `KeyStore.save`.
     func make() throws -> (container: Container, membership: NewMembership?) {
-        guard case .sealed(let hasRecovery) = sealing else { return (try makeOpen(), nil) }
+        guard case .sealed(let recovery) = sealing else { return (try makeOpen(), nil) }
+        try Replica.refuseKeys(environment.keys, inside: path)
         let present = try leftover()
         let id: ContainerID = present?.id ?? environment.random.makeID()
-        let membership = try NewMembership(in: id, hasRecovery: hasRecovery, environment)
+        let membership = try NewMembership(in: id, hasRecovery: recovery != nil, environment)
         do {
             let details = try ContainerDescription(
                 id: id, name: present?.name ?? name,

@@ -1,6 +1,7 @@
 import FerryContainer
 import FerryCore
 import FerryLog
+import FerrySeal
 import FerryStore
 import Foundation
 
@@ -11,23 +12,28 @@ extension Replica {
     ///   - store: the database; it must not be tracked yet.
     ///   - containerPath: the folder. A missing folder is made; its parent must exist. A container into which nobody
     ///     has published, as after an interrupted attempt, is used.
+    ///   - sealing: whether members alone can read the container. It cannot be opened to everybody later.
     ///   - name: this device's name for people; `nil`: the computer's name.
     /// - Throws: `containerExists`, `containerMissing` (no parent), `alreadyTracked`, `unsupportedTable`,
-    ///   `invalidArgument`. The database is unchanged then.
+    ///   `invalidArgument`; `keyExposed` where others could read the keys of a sealed container. The database is unchanged then.
     public static func create(
-        _ store: Store, containerPath: String, name: String? = nil, selection: TableSelection = TableSelection(),
-        progress: ProgressHandler? = nil
+        _ store: Store, containerPath: String, sealing: ContainerSealing, name: String? = nil,
+        selection: TableSelection = TableSelection()
     ) throws -> (replica: Replica, report: InitReport) {
-        try ReplicaSetup(progress: progress).create(
+        try ReplicaSetup(environment: .live(for: store), sealing: sealing).create(
             store, containerPath: containerPath, name: name, selection: selection)
     }
 
-    /// Joins an app's own open database to an existing container. The app must have made the tables before.
+    /// Joins an app's own open database to an existing open container. The app must have made the tables before. A sealed container is
+    /// joined by an `Enrolment`.
+    /// - Throws: `keyMissing` for a sealed container; `containerMissing`, `containerEmpty`, `alreadyTracked`. The database is
+    ///   unchanged then.
     public static func join(
         _ store: Store, containerPath: String, name: String? = nil, options: JoinOptions = JoinOptions(),
         progress: ProgressHandler? = nil
     ) throws -> (replica: Replica, report: JoinReport) {
-        try ReplicaSetup(progress: progress).join(store, containerPath: containerPath, name: name, options: options)
+        try ReplicaSetup(environment: .live(for: store), progress: progress).join(
+            store, containerPath: containerPath, name: name, options: options)
     }
 
     /// Joins a database to an existing container, as `ReplicaSetup.join`.
@@ -126,6 +132,15 @@ extension Replica {
                 "The database lies inside the container's folder, where the folder's syncer would damage it. "
                     + "Move it out of \(containerPath).", path: database)
         }
+    }
+
+    /// Refuses secret keys inside the shared folder, where whoever has the folder has the keys.
+    static func refuseKeys(_ keys: any KeyStore, inside containerPath: String) throws {
+        guard let place = keys.place, (absolutePath(place) + "/").hasPrefix(containerPath + "/") else { return }
+        throw FerryError(
+            .keyExposed,
+            "The secret keys would lie inside the shared folder, for everybody who has the folder. Choose another directory for "
+                + "them (FERRY_KEYS), outside of \(containerPath).", path: place)
     }
 
     static func checkedName(_ name: String?) throws -> String {

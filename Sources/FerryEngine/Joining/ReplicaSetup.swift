@@ -10,21 +10,18 @@ package struct ReplicaSetup {
     /// The outside world.
     let environment: ReplicaEnvironment
     let progress: ProgressHandler?
-    /// Whether a new container is sealed.
+    /// Whether a new container is sealed. Commands and apps always say so; tests about something else leave it open.
     private let sealing: ContainerSealing
-    /// Gets the recovery code of a sealed container before anything is published. Nothing else keeps it.
-    private let keepRecovery: (SecretCode) throws -> Void
     /// For joining a sealed container, in which somebody has let the device in.
     private let enrolment: Enrolment?
 
     package init(
         environment: ReplicaEnvironment = .live, progress: ProgressHandler? = nil, sealing: ContainerSealing = .open,
-        keepRecovery: @escaping (SecretCode) throws -> Void = { _ in }, enrolment: Enrolment? = nil
+        enrolment: Enrolment? = nil
     ) {
         self.environment = environment
         self.progress = progress
         self.sealing = sealing
-        self.keepRecovery = keepRecovery
         self.enrolment = enrolment
     }
 
@@ -48,7 +45,7 @@ package struct ReplicaSetup {
         let hints = try store.referenceHints(selection)
         let coreData = try store.coreDataAdvice(selection)
         let (container, membership) = try NewContainer(path, sealing, environment).make()
-        if let recovery = membership?.recovery { try keepRecovery(recovery) }
+        if let membership { try keepRecovery(membership) }
         let identity = StoreIdentity(
             device: membership?.keys.device ?? environment.random.makeID(), deviceName: deviceName,
             container: container.id, containerName: container.name, containerPath: path,
@@ -70,8 +67,19 @@ package struct ReplicaSetup {
                     isTranslated: isTranslated)
             }, hints: hints, coreData: coreData, plainReferences: try store.plainReferences(),
             published: sync.published, rowsWithoutKey: withoutKey,
-            seconds: Double(environment.clock.milliseconds() - start) / 1000, sealed: membership == nil ? nil : true)
+            seconds: Double(environment.clock.milliseconds() - start) / 1000, sealed: membership != nil)
         return (replica, report)
+    }
+
+    /// Hands the recovery code over. Where it cannot be kept, the founder's keys go too: nothing but them knows the founder.
+    private func keepRecovery(_ membership: NewMembership) throws {
+        guard let code = membership.recovery, case .sealed(let keep?) = sealing else { return }
+        do {
+            try keep(code)
+        } catch {
+            try environment.keys.remove(membership.keys.device)
+            throw error
+        }
     }
 
     // MARK: Joining

@@ -4,7 +4,7 @@ import FerryCore
 extension Enrolment {
     /// Whether a container lets in its members alone.
     /// - Throws: as `Container.open`.
-    package static func isNeeded(containerPath: String, environment: ReplicaEnvironment = .live) throws -> Bool {
+    package static func isNeeded(containerPath: String, environment: ReplicaEnvironment) throws -> Bool {
         try Container.open(
             at: Replica.absolutePath(containerPath), expecting: nil, fileSystem: environment.fileSystem,
             random: environment.random

@@ -3,11 +3,16 @@ import FerryCore
 import FerryMembers
 import FerrySeal
 
-/// A newcomer's way into a sealed container. It lives in the key store and in the folder, and outlives the process: whoever begins
-/// again goes on with it.
-package final class Enrolment: Sendable {
+/// A newcomer's way into a sealed container: ask, wait until somebody lets this device in, and join.
+///
+///     let enrolment = try Enrolment.begin(for: store, containerPath: folder, by: .code(code))
+///     while case .waiting = try enrolment.state() { try await Task.sleep(for: .seconds(1)) }
+///     let (replica, report) = try enrolment.join(store)
+///
+/// It lives in the key store and in the folder, and outlives the process: whoever begins again goes on with it.
+public final class Enrolment: Sendable {
     /// How a newcomer asks.
-    package enum Way: Sendable {
+    public enum Way: Sendable {
         /// With the code of an invitation, which the inviting device answers by itself.
         case code(SecretCode)
         /// With six words, which a person types on a member.
@@ -17,7 +22,7 @@ package final class Enrolment: Sendable {
     }
 
     /// How far it is.
-    package enum State: Equatable, Sendable {
+    public enum State: Equatable, Sendable {
         /// Not let in yet. The words are `nil` where a code is used.
         case waiting(words: String?)
         /// Let in by a device; `nil`: by the recovery key. The words are the same on the screen of that device.
@@ -30,7 +35,7 @@ package final class Enrolment: Sendable {
     private let claim: Claim?
 
     /// The newcomer.
-    package var device: DeviceID { file.device }
+    public var device: DeviceID { file.device }
     package var container: ContainerID { file.container }
 
     private init(_ path: String, _ file: KeyFile, _ claim: Claim?, _ environment: ReplicaEnvironment) {
@@ -81,6 +86,7 @@ package final class Enrolment: Sendable {
     private static func open(
         _ path: String, _ environment: ReplicaEnvironment
     ) throws -> (Container, RecordHash) {
+        try Replica.refuseKeys(environment.keys, inside: path)
         let container = try Container.open(
             at: path, expecting: nil, fileSystem: environment.fileSystem, random: environment.random)
         guard case .sealed(let genesis) = container.details.sealing else {
@@ -153,7 +159,7 @@ package final class Enrolment: Sendable {
 
     /// Says how far it is.
     /// - Throws: `codeRefused` where somebody let this device in who does not know the code; as `begin`.
-    package func state() throws -> State { try admission().state }
+    public func state() throws -> State { try admission().state }
 
     /// How far it is, and all that is known of the membership.
     func admission() throws -> (state: State, membership: Membership) {
@@ -221,8 +227,8 @@ package final class Enrolment: Sendable {
     /// Three words of an admission: both screens show them, so that a person sees that they mean the same.
     static func words(of record: MemberRecord) -> String { Proquints.encode(Array(record.hash.bytes.prefix(6))) }
 
-    /// Forgets the keys and withdraws the claim.
-    package func cancel() throws {
+    /// Gives up: forgets the keys and withdraws the claim. Not after the join.
+    public func cancel() throws {
         let (container, _) = try Self.open(path, environment)
         try container.removeClaim(of: device)
         try environment.keys.remove(device)

@@ -85,6 +85,8 @@ package struct FileKeyStore: KeyStore {
         try fileSystem.synchronizeDirectory(at: directory)
     }
 
+    package var place: String? { directory }
+
     package func devices() throws -> [DeviceID] {
         let names = try fileSystem.entryNames(ofDirectoryAt: directory, maximumCount: Self.maximumEntries) ?? []
         return names.compactMap { name in

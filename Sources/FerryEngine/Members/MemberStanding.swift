@@ -84,17 +84,11 @@ extension Replica {
         place.epoch = roster.epoch.map { Int($0.number) }
         place.members = roster.members.count
         let now = environment.clock.milliseconds()
-        let copies = roster.members.filter { device, member in
-            member.way == .copy && device != membership.device
+        let copies = roster.copies(named: names) { device, member in
+            device != membership.device
                 && now.milliseconds(since: Int64(clamping: member.admittedMilliseconds)) < Self.copyNewsMilliseconds
         }
-        if !copies.isEmpty {
-            place.copies = copies.sorted { $0.key < $1.key }.map { device, member in
-                StatusReport.ContainerPlace.Copy(
-                    id: device.description, of: member.admittedBy.map { names[$0] ?? $0.description } ?? "",
-                    admittedMilliseconds: Int64(clamping: member.admittedMilliseconds))
-            }
-        }
+        if !copies.isEmpty { place.copies = copies }
         do {
             try checkMember(membership)
             let container = try plainContainer()

@@ -19,6 +19,8 @@ final class MembershipMemory: Sendable {
         var digestsLookedFor: Set<[UInt8]> = []
         /// Claims by words that wait for a person.
         var claims: [Claim] = []
+        /// Copies that came in and that no report has told.
+        var copies: Set<DeviceID> = []
     }
 
     private let state = Locked(State())
@@ -89,4 +91,17 @@ final class MembershipMemory: Sendable {
 
     /// The claims by words that the last look found.
     var claims: [Claim] { state.withLock { $0.claims } }
+
+    // MARK: Copies
+
+    /// Keeps the copies that came in for the next report.
+    func note(copies: [DeviceID]) { state.withLock { $0.copies.formUnion(copies) } }
+
+    /// The copies that came in since the last report.
+    func takeCopies() -> Set<DeviceID> {
+        state.withLock { state in
+            defer { state.copies = [] }
+            return state.copies
+        }
+    }
 }

@@ -5,7 +5,7 @@ import FerrySeal
 import FerryStore
 
 /// The epochs and keys of a sealed container, as this device knows them. The JSON keys are fixed. Nothing in it is secret.
-package struct KeysReport: Codable, Equatable, Sendable {
+public struct KeysReport: Codable, Equatable, Sendable {
     package struct Epoch: Codable, Equatable, Sendable {
         package var number: Int
         package var id: String
@@ -17,11 +17,11 @@ package struct KeysReport: Codable, Equatable, Sendable {
     /// The epoch under which files are sealed; `nil` until the next sync makes one.
     package var epoch: Epoch?
     /// The number of epochs that this device can open.
-    package var epochs: Int
+    public var epochs: Int
     /// Whether there is a recovery code.
-    package var recovery: Bool
+    public var recovery: Bool
     /// The number of members.
-    package var members: Int
+    public var members: Int
 }
 
 extension Replica {
@@ -108,7 +108,8 @@ extension Replica {
     /// changes is sent again under the new ID.
     /// - Throws: `enrolmentPending` while nobody has let the device in; `containerMismatch` for another container's enrolment;
     ///   `codeRefused`, `busy`, and as `sync`.
-    package func enrol(_ enrolment: Enrolment) throws -> Renewal {
+    @discardableResult
+    public func enrol(_ enrolment: Enrolment) throws -> Renewal {
         let renewal = try lock.withLock { () throws -> Renewal in
             try refreshIdentity()
             guard enrolment.container == identity.container else {

@@ -94,7 +94,12 @@ extension Replica {
             return nil
         }
         let look = try MemberReader(container: container, now: environment.clock.milliseconds()).look(membership)
+        let before = membership.roster
         let counting = try membership.insert(look.records)
+        if !counting.isEmpty {
+            let copies = membership.roster.members.filter { $0.value.way == .copy && before.members[$0.key] == nil }
+            memory.note(copies: copies.map(\.key))
+        }
         try store.add(counting.map { StoredRecord(hash: $0.hash, bytes: $0.bytes, isPublished: true) })
         memory.keep(membership, count: try store.recordCount())
         memory.noteLook(at: look)

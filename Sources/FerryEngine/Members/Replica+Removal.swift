@@ -4,24 +4,19 @@ import FerryMembers
 import FerrySeal
 
 /// The result of removing a device. The JSON keys are fixed.
-package struct RemovalReport: Codable, Equatable, Sendable {
-    package struct Device: Codable, Equatable, Sendable {
-        package var id: String
-        package var name: String
-    }
-
+public struct RemovalReport: Codable, Equatable, Sendable {
     /// The device and its copies.
-    package var removed: [Device]
+    public var removed: [StatusReport.DeviceName]
     /// Members that these devices had let in: a person decides about each.
-    package var admittedByThem: [Device]
+    public var admittedByThem: [StatusReport.DeviceName]
     /// The devices that got the new epoch, this one included.
-    package var staying: [Device]
+    package var staying: [StatusReport.DeviceName]
 
     init(
         _ removed: [DeviceID], admittedByThem: [DeviceID], staying: [DeviceID], _ names: [DeviceID: String]
     ) {
-        func told(_ devices: [DeviceID]) -> [Device] {
-            devices.map { Device(id: $0.description, name: names[$0] ?? $0.description) }
+        func told(_ devices: [DeviceID]) -> [StatusReport.DeviceName] {
+            devices.map { StatusReport.DeviceName(id: $0.description, name: names[$0] ?? $0.description) }
         }
         self.removed = told(removed)
         self.admittedByThem = told(admittedByThem)

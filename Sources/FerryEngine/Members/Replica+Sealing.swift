@@ -5,7 +5,7 @@ import FerrySeal
 import FerryStore
 
 /// The result of sealing a container. The JSON keys are fixed.
-package struct SealReport: Codable, Equatable, Sendable {
+public struct SealReport: Codable, Equatable, Sendable {
     package struct Accepted: Codable, Equatable, Sendable {
         package var device: String
         /// The last changeset of its open log that counts.
@@ -13,12 +13,12 @@ package struct SealReport: Codable, Equatable, Sendable {
     }
 
     /// The device that this database is now.
-    package var device: String
-    package var formerDevice: String
+    public var device: String
+    public var formerDevice: String
     /// The open logs, and how far they count: their devices enrol.
     package var accepted: [Accepted]
     /// Whether there is a recovery code.
-    package var recovery: Bool
+    public var recovery: Bool
 }
 
 extension Replica {
@@ -28,16 +28,17 @@ extension Replica {
     /// Each step may be repeated: a crash before the marker is replaced leaves an open container, and whoever seals again founds the
     /// membership again.
     /// - Parameters:
-    ///   - recovery: whether to make a recovery code. The code is stored nowhere.
+    ///   - recovery: gets the recovery code before anything is changed; `nil`: there is none (`ContainerSealing.sealed`).
     ///   - anew: whether the container is sealed already.
     ///   - anyway: true: do not wait for logs that have not arrived.
-    ///   - keepRecovery: gets the recovery code before anything is changed.
     /// - Throws: `invalidArgument` where the container is sealed already and `anew` is false, or the reverse; `fileNotThereYet` while a
-    ///   log waits; `busy`, and as `sync`.
-    package func seal(
-        recovery: Bool, anew: Bool = false, anyway: Bool = false, keepRecovery: (SecretCode) throws -> Void = { _ in }
+    ///   log waits; `keyExposed` where others could read the keys; `busy`, and as `sync`.
+    @discardableResult
+    public func seal(
+        recovery: RecoveryCodeKeeper?, anew: Bool = false, anyway: Bool = false
     ) throws -> SealReport {
         try refreshIdentity()
+        try Self.refuseKeys(environment.keys, inside: identity.containerPath)
         let isInterrupted = try isSealingInterrupted()
         if !isInterrupted {
             guard (identity.genesis != nil) == anew else {
@@ -57,7 +58,7 @@ extension Replica {
             }
         }
         let report = try lock.withLock {
-            try found(hasRecovery: recovery, isInterrupted: isInterrupted, keepRecovery)
+            try found(isInterrupted: isInterrupted, recovery)
         }
         // The first record is published, the marker tells of it: now the log and the snapshot go out, sealed.
         _ = try sync()
@@ -74,7 +75,7 @@ extension Replica {
     }
 
     private func found(
-        hasRecovery: Bool, isInterrupted: Bool, _ keepRecovery: (SecretCode) throws -> Void
+        isInterrupted: Bool, _ keepRecovery: RecoveryCodeKeeper?
     ) throws -> SealReport {
         try refreshIdentity()
         let container =
@@ -100,9 +101,9 @@ extension Replica {
                 checksum: published.checksum ?? Checksum(high: 0, low: 0))
         }
         let founded = try NewMembership(
-            in: identity.container, hasRecovery: hasRecovery,
+            in: identity.container, hasRecovery: keepRecovery != nil,
             formerLogs: ends.map { Founding.FormerLog(device: $0.key, end: $0.value) }, environment)
-        if let code = founded.recovery { try keepRecovery(code) }
+        if let code = founded.recovery { try keepRecovery?(code) }
         _ = try store.becomeNewDevice(
             founded.keys.device, published: published, fingerprint: fingerprint,
             membership: .init(sealed: founded.beginning), encode: segmentEncoding(for: identity))

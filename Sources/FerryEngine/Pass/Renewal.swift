@@ -1,9 +1,9 @@
 import FerryCore
 
 /// Reports that a database got a new device ID, because it is a copy or was restored from a backup.
-package struct Renewal: Codable, Equatable, Sendable {
+public struct Renewal: Codable, Equatable, Sendable {
     /// How the renewal was noticed.
-    package enum Reason: String, Codable, Sendable {
+    public enum Reason: String, Codable, Sendable {
         /// The database is in another place, or on another machine, than at its last use.
         case copied
         /// The container holds more of the device's log than the database remembers.
@@ -17,15 +17,15 @@ package struct Renewal: Codable, Equatable, Sendable {
         case enrolled
     }
 
-    package var reason: Reason
+    public var reason: Reason
     /// The former and the present ID.
-    package var formerDevice: String
-    package var device: String
+    public var formerDevice: String
+    public var device: String
     /// Changes unpublished under the former ID and sent under the new ID.
-    package var sentAgain: Int
+    public var sentAgain: Int
 
     /// A sentence for people: what happened.
-    package var sentence: String {
+    public var sentence: String {
         let cause =
             switch reason {
             case .copied: "This database is a copy, or was moved to another machine."

@@ -41,7 +41,7 @@ public final class Replica: Sendable {
 
     /// Uses a tracked store.
     /// - Throws: `notTracked`; `storeIncomplete` if somebody dropped a table of Ferry's.
-    public convenience init(_ store: Store) throws { try self.init(store, environment: .live) }
+    public convenience init(_ store: Store) throws { try self.init(store, environment: .live(for: store)) }
 
     /// Uses a tracked store, and the outside world that is given.
     package init(

@@ -1,6 +1,7 @@
 import FerryContainer
 import FerryCore
 import FerrySeal
+import FerryStore
 import Foundation
 
 /// The outside world of the engine: clock, random numbers, files, machine, secret keys.
@@ -24,9 +25,18 @@ package struct ReplicaEnvironment: Sendable {
     }
 
     /// The computer's clock, random numbers and file system, and this account's keys.
-    package static let live = ReplicaEnvironment(
-        clock: SystemClock(), random: SystemRandom(), fileSystem: PosixFileSystem(),
-        keys: FileKeyStore(
-            directory: FileKeyStore.directory(
-                variables: ProcessInfo.processInfo.environment, home: NSHomeDirectory())))
+    package static var live: ReplicaEnvironment {
+        ReplicaEnvironment(
+            clock: SystemClock(), random: SystemRandom(), fileSystem: PosixFileSystem(),
+            keys: FileKeyStore(
+                directory: FileKeyStore.directory(
+                    variables: ProcessInfo.processInfo.environment, home: NSHomeDirectory())))
+    }
+
+    /// The same, with the keys where an app keeps them.
+    static func live(for store: Store) -> ReplicaEnvironment {
+        var environment = live
+        if let directory = store.keyDirectory { environment.keys = FileKeyStore(directory: directory) }
+        return environment
+    }
 }

@@ -53,7 +53,7 @@ final class SyncRun {
         try recordContradiction()
         let reading = try refreshHeadAndCompact()
         try reportStalls(reading)
-        return finish(reading)
+        return try finish(reading)
     }
 
     // MARK: Steps
@@ -147,17 +147,28 @@ final class SyncRun {
     }
 
     /// Completes the report.
-    private func finish(_ reading: StoreSummary) -> SyncReport {
+    private func finish(_ reading: StoreSummary) throws -> SyncReport {
         let apart = replica.tablesApart(reading)
         report.tablesApart = apart.isEmpty ? nil : apart
         report.waitingTables = reading.waitingTables.isEmpty ? nil : reading.waitingTables
         report.hidden = reading.hidden
         let claims = replica.identity.genesis == nil ? 0 : replica.memory.claims.count
         if claims > 0 { report.claims = claims }
+        report.copies = try newCopies()
         if !admitted.isEmpty { report.admitted = admitted.sorted().map(\.description) }
         report.renewed = replica.unreported
         replica.unreported = nil
         return report
+    }
+
+    /// The copies of others that came into a sealed container since the last report; `nil` without any.
+    private func newCopies() throws -> [AdmittedCopy]? {
+        let news = replica.memory.takeCopies()
+        guard !news.isEmpty, let membership = try replica.membership() else { return nil }
+        let copies = membership.roster.copies(named: names) { device, _ in
+            news.contains(device) && device != membership.device
+        }
+        return copies.isEmpty ? nil : copies
     }
 
     // MARK: A batch

@@ -50,13 +50,15 @@ public struct SyncReport: Codable, Equatable, Sendable {
     /// Rolled-up, collected and removed files of this device; `nil` without any.
     package var compaction: CompactionReport?
     /// The database's new device ID; `nil` if unchanged.
-    package var renewed: Renewal?
+    public var renewed: Renewal?
     /// The IDs of the devices that this device let into a sealed container; `nil` without any.
-    package var admitted: [String]?
+    public var admitted: [String]?
+    /// Copies that came into a sealed container since the last sync here; `nil` without any. Where nobody made one, remove it.
+    public var copies: [AdmittedCopy]?
     /// The number of devices that ask to be let in by words; `nil` without any.
-    package var claims: Int?
+    public var claims: Int?
     /// Why nothing may be published into a sealed container for now; `nil` if all was.
-    package var held: String?
+    public var held: String?
     /// The duration.
     package var seconds: Double = 0
 
@@ -86,22 +88,15 @@ public struct StatusReport: Codable, Equatable, Sendable {
         /// Since when syncs have failed for the present reason, in milliseconds since the Unix epoch.
         package var failingSinceMilliseconds: Int64?
         /// Whether the container is sealed; `nil` for an open one.
-        package var sealed: Bool?
+        public var sealed: Bool?
         /// The number of the epoch under which files are sealed.
         package var epoch: Int?
         /// The number of members of a sealed container.
-        package var members: Int?
+        public var members: Int?
         /// The number of devices that ask to be let in by words; `nil` without any.
-        package var claims: Int?
-        /// Copies that came in lately: their IDs and when; `nil` without any.
-        package var copies: [Copy]?
-
-        package struct Copy: Codable, Equatable, Sendable {
-            package var id: String
-            /// The name of the device that let it in.
-            package var of: String
-            package var admittedMilliseconds: Int64
-        }
+        public var claims: Int?
+        /// Copies that came in within the last 30 days; `nil` without any.
+        public var copies: [AdmittedCopy]?
     }
 
     package struct Table: Codable, Equatable, Sendable {
@@ -169,7 +164,7 @@ public struct StatusReport: Codable, Equatable, Sendable {
         /// is in use only if the database was copied.
         package var successors: [String]?
         /// In a sealed container `removed` or `left` for a device that is out; `nil` for a member and in an open container.
-        package var membership: String?
+        public var membership: String?
     }
 
     /// Counts of objects not shown as written, and of dangling rows of local tables, by reason.
@@ -248,8 +243,8 @@ public struct InitReport: Codable, Equatable, Sendable {
     /// Number of rows that cannot travel because of a NULL in the key.
     package var rowsWithoutKey: Int
     package var seconds: Double
-    /// Whether the container is sealed; `nil` for an open one.
-    package var sealed: Bool?
+    /// Whether members alone can read the container.
+    package var sealed: Bool
     /// What became of the recovery code of a sealed container: `shown`, `file` or `none`.
     package var recovery: String?
 }
@@ -322,7 +317,7 @@ public struct LeaveReport: Codable, Equatable, Sendable {
     package var askers: [String]
     /// Whether the members of a sealed container were told; `false`: somebody should remove this device there. `nil` for an open
     /// container.
-    package var isTold: Bool?
+    public var isTold: Bool?
 }
 
 /// The progress of long work.

@@ -45,7 +45,9 @@ public final class SyncEngine: Sendable {
     public convenience init(
         _ store: Store, policies: [PolicySetting] = [], hooks: [String: MergeHook] = [:]
     ) throws {
-        try self.init(store, policies: policies, hooks: hooks, configuration: WatchConfiguration())
+        try self.init(
+            store, policies: policies, hooks: hooks, configuration: WatchConfiguration(), environment: .live(for: store)
+        )
     }
 
     /// Keeps a database in step as a configuration says, in the outside world that is given.

@@ -29,6 +29,9 @@ struct WatchTurns {
 
     private var hasPassed = false
     private var waiting: [SyncReport.Waiting] = []
+    /// How many devices asked to be let in, and why nothing was published, at the last pass.
+    private var claims: Int?
+    private var held: String?
     private var failure: FerryError?
     private var failures = 0
     /// The earliest next attempt after a failure, whatever happens in between.
@@ -93,13 +96,14 @@ struct WatchTurns {
     mutating func recordPass(_ report: SyncReport, isThorough: Bool, eventsAreDelivered: Bool) -> Bool {
         let isNews =
             !hasPassed || report.hasNews || report.renewed != nil || failure != nil || report.waiting != waiting
+            || report.admitted != nil || report.copies != nil || report.claims != claims || report.held != held
         fruitlessEvents = report.hasNews || !isAfterEvent ? 0 : fruitlessEvents + 1
         let interval = poll.next(foundNews: report.hasNews || isAfterEvent, eventsAreDelivered: eventsAreDelivered)
         nextPoll = now() + .milliseconds(interval)
         if isThorough { lastThorough = now() }
         hasPassed = true
         isAfterEvent = false
-        waiting = report.waiting
+        (waiting, claims, held) = (report.waiting, report.claims, report.held)
         (failure, failures, earliestRetry) = (nil, 0, nil)
         (busySince, lostSince) = (nil, nil)
         return isNews

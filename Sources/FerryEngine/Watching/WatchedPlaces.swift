@@ -5,8 +5,8 @@ import FerryCore
 struct WatchedPlaces: Equatable {
     /// The container's folder; `nil` for a loop without passes.
     private var containerPath: String?
-    /// The devices whose folders may bring news: this device's own files never do. `nil` if the container is
-    /// unreadable; then only its folder is watched.
+    /// The devices whose folders may bring news: this device's own files never do. In a sealed container also those of newcomers,
+    /// which ask there. `nil` if the container is unreadable; then only its folder is watched.
     private var devices: [DeviceID]?
     private var databasePath: String
 
@@ -15,7 +15,7 @@ struct WatchedPlaces: Equatable {
     init(_ replica: Replica, _ container: Container?) {
         self.init(databaseOf: replica)
         containerPath = replica.identity.containerPath
-        devices = try? container?.devices().filter { $0 != replica.identity.device }  // the next pass says why
+        devices = try? container?.directories().filter { $0 != replica.identity.device }  // the next pass says why
     }
 
     /// Watches the database alone, for a loop without passes.

@@ -56,8 +56,17 @@ public final class Store: Sendable {
     let lastCounting = QueryMemo<MemberAcknowledgements.Known>()
     let lastMissing = QueryMemo<[ObjectID]>()
 
+    private let chosenKeyDirectory = Mutex<String?>(nil)
+    /// The directory that an app chose for the secret keys of its devices; `nil`: this account's.
+    package var keyDirectory: String? { chosenKeyDirectory.withLock { $0 } }
+
     /// Uses an app's own connection. The store writes through the connection and never closes it.
-    public convenience init(_ writer: any DatabaseWriter) { self.init(writer, clock: SystemClock()) }
+    /// - Parameter keyDirectory: where the secret keys of this device are, for a sealed container. It must lie outside of the shared
+    ///   folder, is made where it is missing, and must always be the same. `nil`: a directory of this account, as the command has it.
+    public convenience init(_ writer: any DatabaseWriter, keyDirectory: String? = nil) {
+        self.init(writer, clock: SystemClock())
+        chosenKeyDirectory.withLock { $0 = keyDirectory }
+    }
 
     /// Uses an app's own connection, and the time and random numbers that are given.
     package convenience init(

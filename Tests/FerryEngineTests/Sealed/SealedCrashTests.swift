@@ -84,7 +84,7 @@ final class SealedCrashTests: XCTestCase {
                     return
                 }
                 home.computers[0].replica = try ReplicaSetup(
-                    environment: home.environment(0), sealing: .sealed(recovery: true)
+                    environment: home.environment(0), sealing: .sealed(recovery: { _ in })
                 ).create(home.makeStore(0), containerPath: SealedHome.place, name: "device0").replica
             } check: { home in
                 try home.write(0, "first")

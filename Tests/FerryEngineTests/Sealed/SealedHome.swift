@@ -77,14 +77,14 @@ final class SealedHome {
     func found(recovery hasRecovery: Bool = true, sealing: ContainerSealing? = nil) throws {
         let index = addComputer()
         let setup = ReplicaSetup(
-            environment: environment(index), sealing: sealing ?? .sealed(recovery: hasRecovery),
-            keepRecovery: { self.recovery = $0 })
+            environment: environment(index),
+            sealing: sealing ?? .sealed(recovery: hasRecovery ? { self.recovery = $0 } : nil))
         let made = try setup.create(makeStore(index), containerPath: Self.place, name: "device\(index)")
         computers[index].replica = made.replica
     }
 
     func seal(_ index: Int, anew: Bool = false) throws -> SealReport {
-        try replica(index).seal(recovery: true, anew: anew, keepRecovery: { recovery = $0 })
+        try replica(index).seal(recovery: { self.recovery = $0 }, anew: anew)
     }
 
     /// Joins with an enrolment that was answered.

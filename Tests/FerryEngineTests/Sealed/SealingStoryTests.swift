@@ -57,7 +57,7 @@ final class SealingStoryTests: XCTestCase {
             $0.contains((try? home.device(2).hex) ?? "-")
         }
         for file in files { _ = try home.files.removeFile(at: file) }
-        _ = try home.replica(0).seal(recovery: false, anyway: true)
+        _ = try home.replica(0).seal(recovery: nil, anyway: true)
         home.computers[2].replica = nil
         try enrol(home, 1)
         try home.assertAgreement([0, 1], ["first", "second", "heard of by one"], members: 2)

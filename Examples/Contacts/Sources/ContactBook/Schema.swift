@@ -24,7 +24,8 @@ public func trackContacts(_ pool: DatabasePool, container: String, name: String,
     store.willCommitReplay = mendCanonicalNames
     let selection = TableSelection(except: ["keyword", "groupCount"])
     if isFirst {
-        _ = try Replica.create(store, containerPath: container, name: name, selection: selection)
+        // Contacts that are made of a seed are no secret.
+        _ = try Replica.create(store, containerPath: container, sealing: .open, name: name, selection: selection)
     } else {
         _ = try Replica.join(store, containerPath: container, name: name)
     }

@@ -6,8 +6,9 @@ import GRDB
 //
 //     Notes <database> <shared folder> <name of this device> [first]
 //
-// The first device says so and makes the shared folder; the others join it.
-// Type a note and it is saved; `done 3` ticks one off; an empty line ends. What other devices write appears at once.
+// The first device says so and makes the shared folder; the others join it by a code.
+// Type a note and it is saved; `done 3` ticks one off; `invite` shows a code that lets a device in; an empty line ends.
+// What other devices write appears at once.
 
 guard [4, 5].contains(CommandLine.arguments.count) else {
     print("usage: Notes <database> <shared folder> <name of this device> [first]")
@@ -22,7 +23,8 @@ func fail(_ error: any Error) -> Never {
 do {
     let arguments = CommandLine.arguments
     let pool = try NoteDatabase.open(at: arguments[1])
-    let engine = try Sync.begin(pool, folder: arguments[2], name: arguments[3], isFirst: arguments.last == "first")
+    let engine = try await Sync.begin(
+        pool, folder: arguments[2], name: arguments[3], isFirst: arguments.last == "first")
     let events = engine.events
     engine.start()
     let status = Task {
@@ -40,7 +42,9 @@ do {
     }
 
     while let line = readLine(), !line.isEmpty {
-        if line.hasPrefix("done "), let id = Int64(line.dropFirst(5)) {
+        if line == "invite" {
+            print("These words let one device in, once: \(try engine.replica.members.invite().code.words)")
+        } else if line.hasPrefix("done "), let id = Int64(line.dropFirst(5)) {
             try pool.write { try $0.execute(sql: "UPDATE note SET is_done = 1 WHERE id = ?", arguments: [id]) }
         } else {
             try pool.write { database in

@@ -26,6 +26,12 @@ struct Output: Sendable {
         }
     }
 
+    /// Asks a person, whose answer follows on the same line.
+    func ask(_ question: String) {
+        // Without the question the answer is read all the same.
+        try? FileHandle.standardError.write(contentsOf: Data(question.utf8))
+    }
+
     func warn(_ text: String) { writeError("Warning: " + text) }
 
     func fail(_ failure: Failure) {

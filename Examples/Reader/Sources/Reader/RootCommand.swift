@@ -12,10 +12,11 @@ struct RootCommand: AsyncParsableCommand {
             On the first device:
               reader init ~/Sync/reader
               reader add https://example.org/feed.xml
+              reader invite
               reader
 
             On every other device, once the folder has arrived there:
-              reader join ~/Sync/reader
+              reader join ~/Sync/reader       type the words of `reader invite`
               reader refresh
               reader
 
@@ -28,7 +29,7 @@ struct RootCommand: AsyncParsableCommand {
             """,
         version: "1.0.0",
         groupedSubcommands: [
-            CommandGroup(name: "Begin", subcommands: [InitCommand.self, JoinCommand.self]),
+            CommandGroup(name: "Begin", subcommands: [InitCommand.self, InviteCommand.self, JoinCommand.self]),
             CommandGroup(
                 name: "Subscriptions",
                 subcommands: [

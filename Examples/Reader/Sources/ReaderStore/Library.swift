@@ -29,17 +29,40 @@ public final class Library: Sendable {
     // MARK: The shared folder
 
     /// Makes the shared folder: this is the first device.
-    /// - Parameter sharesArticles: whether articles travel too; else each device fetches them for itself.
-    public func create(folder: String, name: String?, sharesArticles: Bool) throws -> InitReport {
+    /// - Parameters:
+    ///   - sharesArticles: whether articles travel too; else each device fetches them for itself.
+    ///   - sealing: whether the devices alone can read the folder, or whoever has it.
+    public func create(
+        folder: String, name: String?, sharesArticles: Bool, sealing: ContainerSealing
+    ) throws -> InitReport {
         let tables = ReaderSchema.alwaysTravelling + (sharesArticles ? ReaderSchema.articleTables : [])
         let selection = TableSelection(
             only: tables, declaredIdentities: ReaderSchema.identities.filter { tables.contains($0.key) })
-        return try Replica.create(store, containerPath: folder, name: name, selection: selection).report
+        return try Replica.create(
+            store, containerPath: folder, sealing: sealing, name: name, selection: selection
+        ).report
     }
 
     /// Joins the folder that another device made. Which tables travel was decided there.
-    public func join(folder: String, name: String?) throws -> JoinReport {
-        try Replica.join(store, containerPath: folder, name: name).report
+    /// - Parameter enrolment: where the folder is sealed.
+    public func join(folder: String, name: String?, enrolment: Enrolment? = nil) throws -> JoinReport {
+        guard let enrolment else { return try Replica.join(store, containerPath: folder, name: name).report }
+        return try enrolment.join(store, name: name).report
+    }
+
+    /// Asks a sealed folder to be let in, or goes on with what was begun; `nil` for an open folder.
+    /// - Parameter code: gives the code, where nothing was begun before.
+    public func enrolment(folder: String, code: () throws -> String) throws -> Enrolment? {
+        guard try Enrolment.isNeeded(containerPath: folder) else { return nil }
+        if let pending = try Enrolment.pending(for: store, containerPath: folder) { return pending }
+        let code = try SecretCode(parsing: code(), as: .invitation)
+        return try Enrolment.begin(for: store, containerPath: folder, by: .code(code))
+    }
+
+    /// Makes nine words that let another device in, once.
+    public func invite() throws -> String {
+        try requireSetUp()
+        return try Replica(store).members.invite().code.words
     }
 
     /// - Throws: `notSetUp` where the database belongs to no folder yet.

@@ -22,29 +22,56 @@ final class CommandTests: ServerTestCase {
     }
 
     private func run(_ arguments: [String], database: String = "laptop.sqlite") throws -> Result {
+        try start(arguments, database: database).result()
+    }
+
+    /// A command that was started.
+    private struct Started {
+        let process: Process
+        let output: URL
+        let error: URL
+
+        /// Waits for its end.
+        func result() throws -> Result {
+            process.waitUntilExit()
+            let texts = try [output, error].map { String(decoding: try Data(contentsOf: $0), as: UTF8.self) }
+            return Result(status: process.terminationStatus, output: texts[0], error: texts[1])
+        }
+    }
+
+    /// - Parameter input: what it reads; without it, nothing.
+    private func start(_ arguments: [String], input: String = "", database: String) throws -> Started {
         let process = Process()
         process.executableURL = try readerExecutable()
         process.arguments = arguments
+        let keys = path("keys of \(database)")
         process.environment = ProcessInfo.processInfo.environment.merging(
-            ["READER_DATABASE": path(database), "SWIFT_BACKTRACE": "enable=no"]
+            ["READER_DATABASE": path(database), "FERRY_KEYS": keys, "SWIFT_BACKTRACE": "enable=no"]
         ) { $1 }
         // Files, which never fill up as a pipe does that is read too late.
-        let places = ["out", "err"].map { folder.appendingPathComponent("\($0)-\(UUID().uuidString)") }
-        for place in places { try Data().write(to: place) }
-        process.standardInput = FileHandle.nullDevice
+        let places = ["out", "err", "in"].map { folder.appendingPathComponent("\($0)-\(UUID().uuidString)") }
+        for (place, text) in zip(places, ["", "", input]) { try Data(text.utf8).write(to: place) }
         process.standardOutput = try FileHandle(forWritingTo: places[0])
         process.standardError = try FileHandle(forWritingTo: places[1])
+        process.standardInput = try FileHandle(forReadingFrom: places[2])
         try process.run()
-        process.waitUntilExit()
-        let texts = try places.map { String(decoding: try Data(contentsOf: $0), as: UTF8.self) }
-        return Result(status: process.terminationStatus, output: texts[0], error: texts[1])
+        return Started(process: process, output: places[0], error: places[1])
+    }
+
+    /// Joins by a code of the laptop's, which lets the device in with a sync.
+    private func join(_ name: String) throws -> Result {
+        let words = try XCTUnwrap(reader("invite", "--json").json()["words"] as? String)
+        let joining = try start(["join", path("shared"), "--name", name], input: words, database: name + ".sqlite")
+        while joining.process.isRunning { XCTAssertEqual(try reader("sync").status, 0) }
+        return try joining.result()
     }
 
     func testAFirstDayWithTwoDevices() async throws {
         try await server.serve("/feed", Route(rss([1, 2], title: "Music")))
         try await server.serve("/broken", Route("", status: 500))
         let address = try address("/feed")
-        XCTAssertEqual(try reader("init", path("shared"), "--name", "laptop").status, 0)
+        XCTAssertEqual(
+            try reader("init", path("shared"), "--name", "laptop", "--recovery-to", path("recovery")).status, 0)
         XCTAssertTrue(try reader("add", address).output.contains("2 new"))
         XCTAssertEqual(try reader("add", address).status, 73)
         let list = try reader("list", "--json").json()
@@ -57,7 +84,7 @@ final class CommandTests: ServerTestCase {
         XCTAssertEqual(try reader("set", "group", "feed").status, 0)
 
         // What commands did is in the folder already.
-        XCTAssertEqual(try reader("join", path("shared"), "--name", "phone", database: "phone.sqlite").status, 0)
+        XCTAssertEqual(try join("phone").status, 0)
         XCTAssertTrue(try reader("refresh", database: "phone.sqlite").output.contains("Music: 2 new"))
         let unread = try reader("list", "--unread", database: "phone.sqlite").output
         XCTAssertTrue(unread.contains("Article 1") && !unread.contains("Article 2"), unread)
@@ -94,8 +121,9 @@ final class CommandTests: ServerTestCase {
         try check(65, "reader init", "feeds")
         try check(69, "is not there", "join", path("nowhere"))
         try check(74, "make it first", "feeds", "--database", path("no/such/folder.sqlite"))
-        XCTAssertEqual(try reader("init", path("shared")).status, 0)
-        try check(73, "already", "init", path("shared"))
+        try check(64, "--recovery-to", "init", path("shared"))
+        XCTAssertEqual(try reader("init", path("shared"), "--open").status, 0)
+        try check(73, "already", "init", path("shared"), "--open")
         try check(1, "reader feeds", "remove", "nothing")
         try check(1, "reader list", "show", "99")
         try check(64, "neither a file nor", "add", "ftp://example.org/x")

@@ -46,7 +46,7 @@ final class OPMLTests: ReaderTestCase {
             .init(url: "https://example.org/2"),
         ])
         let other = try Library(path: path("other"))
-        _ = try other.create(folder: path("other-shared"), name: "other", sharesArticles: false)
+        _ = try other.create(folder: path("other-shared"), name: "other", sharesArticles: false, sealing: .open)
         let document = try OPMLDocument(Data(laptop.subscriptions().xml.utf8), name: "list")
         XCTAssertEqual(try other.subscribe(document.entries).count, 2)
         XCTAssertEqual(try other.subscribe(document.entries).count, 0, "what is there already stays as it is")

@@ -25,7 +25,7 @@ class ReaderTestCase: XCTestCase {
     /// A device that made the shared folder.
     func firstDevice(_ name: String = "laptop", sharesArticles: Bool = false) throws -> Library {
         let library = try Library(path: path(name))
-        _ = try library.create(folder: path("shared"), name: name, sharesArticles: sharesArticles)
+        _ = try library.create(folder: path("shared"), name: name, sharesArticles: sharesArticles, sealing: .open)
         return library
     }
 

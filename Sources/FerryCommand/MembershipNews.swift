@@ -1,0 +1,23 @@
+import Ferry
+
+/// What a sync found out about the members of a sealed container, in sentences.
+enum MembershipNews {
+    /// Tells who was let in, which copies came in, and who asks.
+    /// - Parameters:
+    ///   - database: as the person named it, for commands to type.
+    ///   - time: stands before each sentence.
+    static func tell(_ report: SyncReport, of database: String, at time: String = "", _ console: Console) throws {
+        let word = Wording.shellWord(database)
+        let before = time.isEmpty ? "" : time + " "
+        for device in report.admitted ?? [] { try console.say("\(before)A device is in: \(device.prefix(8)).") }
+        for copy in report.copies ?? [] {
+            console.warn(
+                "A copy of \(copy.of) came in. If nobody made one, remove it: `ferry devices \(word) remove \(copy.id.prefix(8))`."
+            )
+        }
+        if let claims = report.claims, claims > 0 {
+            console.hint(
+                "\(Wording.count(claims, "device asks", "devices ask")) to be let in: `ferry approve \(word)`.")
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import FerryCore
+import FerryStore
+
+/// The calls of an app, whose store says where the keys are.
+extension Enrolment {
+    /// Whether a container lets in its members alone, so that joining it takes an enrolment.
+    /// - Throws: `containerMissing`, `containerEmpty`.
+    public static func isNeeded(containerPath: String) throws -> Bool {
+        try isNeeded(containerPath: containerPath, environment: .live)
+    }
+
+    /// Asks to be let in, or goes on with what was begun before.
+    /// - Parameters:
+    ///   - store: the database that is to join, or to be let in again (`Replica.enrol`).
+    ///   - way: a code is for one device, once. With `.words` show the words of `state`, for a person to type on a member.
+    /// - Throws: `invalidArgument` for an open container; `codeRefused` for a recovery code of another container;
+    ///   `fileNotThereYet` while the folder's syncer has not brought the first record; `keyExposed`, `inputOutput`.
+    public static func begin(for store: Store, containerPath: String, by way: Way) throws -> Enrolment {
+        try begin(containerPath: containerPath, by: way, environment: .live(for: store))
+    }
+
+    /// What was begun before and is not ended, whatever the way; `nil` if there is nothing.
+    public static func pending(for store: Store, containerPath: String) throws -> Enrolment? {
+        try pending(containerPath: containerPath, environment: .live(for: store))
+    }
+
+    /// Joins an app's own open database to the container, as the device that was let in. The app must have made the tables before.
+    /// - Throws: `enrolmentPending` while nobody has let the device in; `codeRefused` as `state`; `alreadyTracked`. The database is
+    ///   unchanged then.
+    public func join(
+        _ store: Store, name: String? = nil, options: JoinOptions = JoinOptions(), progress: ProgressHandler? = nil
+    ) throws -> (replica: Replica, report: JoinReport) {
+        try ReplicaSetup(environment: environment, progress: progress, enrolment: self).join(
+            store, containerPath: path, name: name, options: options)
+    }
+}
