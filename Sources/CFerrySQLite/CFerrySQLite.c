@@ -8,6 +8,19 @@ int ferry_sqlite3_enable_foreign_keys(sqlite3 *connection, int enable, int *now)
     return sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_FKEY, enable, now);
 }
 
+int ferry_sqlite3_read_start(sqlite3 *connection, void *bytes, int *count, sqlite3_int64 *size) {
+    sqlite3_file *file = 0;
+    int code = sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    if (code != SQLITE_OK) return code;
+    if (!file || !file->pMethods) return SQLITE_NOTFOUND;
+    code = file->pMethods->xFileSize(file, size);
+    if (code != SQLITE_OK) return code;
+    if (*size < *count) *count = (int)*size;
+    if (*count == 0) return SQLITE_OK;
+    code = file->pMethods->xRead(file, bytes, *count, 0);
+    return code == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : code;
+}
+
 int ferry_sqlite3_bind_text_copy(sqlite3_stmt *statement, int index, const void *bytes, int count) {
     return sqlite3_bind_text(statement, index, bytes, count, SQLITE_TRANSIENT);
 }

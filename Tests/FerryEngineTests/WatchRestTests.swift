@@ -11,9 +11,11 @@ final class WatchRestTests: XCTestCase {
     private let notes = "CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT NOT NULL);"
 
     /// Plays a minute in which every pass fails.
-    /// - Parameter every: milliseconds between two events.
+    /// - Parameters:
+    ///   - every: milliseconds between two events.
     /// - Returns: when passes were made, in milliseconds.
-    private func attempts(_ error: FerryError, eventsEvery every: Int?) throws -> [Int] {
+    ///   - growing: for so many milliseconds a program writes the database's file.
+    private func attempts(_ error: FerryError, eventsEvery every: Int?, growing: Int = 0) throws -> [Int] {
         let fleet = try Fleet()
         try fleet.start(notes)
         let start = ContinuousClock.now
@@ -24,6 +26,12 @@ final class WatchRestTests: XCTestCase {
             if every.map({ milliseconds % $0 == 0 }) ?? false, turns.isBackingOff { turns.recordEventWhileBackingOff() }
             if !turns.isBackingOff {
                 made.append(milliseconds)
+                if milliseconds < growing {
+                    let file = try XCTUnwrap(FileHandle(forWritingAtPath: fleet.databasePath(0)))
+                    try file.seekToEnd()
+                    try file.write(contentsOf: [0])
+                    try file.close()
+                }
                 turns.recordFailure(error, fleet.replicas[0].store) { _ in told += 1 }
                 if turns.isOver { break }
             }
@@ -53,6 +61,12 @@ final class WatchRestTests: XCTestCase {
             let made = try attempts(FerryError(.databaseMissing, "It is gone."), eventsEvery: every)
             XCTAssertTrue(3000...3200 ~= made.last ?? 0, "\(made)")
         }
+    }
+
+    func testADatabaseThatGrowsIsGivenTime() throws {
+        let made = try attempts(
+            FerryError(.databaseCorrupt, "Half of it is there."), eventsEvery: nil, growing: 10_000)
+        XCTAssertTrue(12_800...13_200 ~= made.last ?? 0, "\(made)")
     }
 
     func testAFolderThatCannotBeWrittenIsToldOnceAndMendedSoon() throws {

@@ -10,6 +10,11 @@ int ferry_sqlite3_enable_triggers(sqlite3 *connection, int enable, int *now);
 // https://www.sqlite.org/c3ref/c_dbconfig_defensive.html#sqlitedbconfigenablefkey
 int ferry_sqlite3_enable_foreign_keys(sqlite3 *connection, int enable, int *now);
 
+// Reads the size of a connection's main file, and the bytes at its start, by SQLite's own handle: closing another handle
+// would release the process's locks. `count` becomes the number of bytes read. `SQLITE_NOTFOUND` without a file.
+// https://www.sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntlfilepointer
+int ferry_sqlite3_read_start(sqlite3 *connection, void *bytes, int *count, sqlite3_int64 *size);
+
 // Binds bytes that SQLite copies before returning (SQLITE_TRANSIENT).
 int ferry_sqlite3_bind_text_copy(sqlite3_stmt *statement, int index, const void *bytes, int count);
 int ferry_sqlite3_bind_blob_copy(sqlite3_stmt *statement, int index, const void *bytes, int count);

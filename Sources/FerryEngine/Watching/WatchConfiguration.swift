@@ -17,8 +17,8 @@ package struct WatchConfiguration: Sendable {
     package var retryMaximumMilliseconds = 8000
     /// How long other processes may lock the database before the loop reports a failure, in milliseconds.
     package var busyMilliseconds = 5000
-    /// How long the database's file may be missing or unusable before watching ends, in milliseconds. A program that
-    /// replaces the file may delete the former file first.
+    /// How long the database's file may be missing or unusable before watching ends, in milliseconds, since the file's
+    /// size last changed. A program that replaces the file may delete the former file first, and takes a while to write.
     package var replacementMilliseconds = 3000
 
     /// The interval between checks that the leading process still runs, in milliseconds.

@@ -38,6 +38,8 @@ struct WatchTurns {
     private var earliestRetry: ContinuousClock.Instant?
     private var busySince: ContinuousClock.Instant?
     private var lostSince: ContinuousClock.Instant?
+    /// The unusable file's size as of the last look.
+    private var lostFileSize: UInt64?
     private var isAfterEvent = false
     private var fruitlessEvents = 0
     private static let patience = 3
@@ -123,8 +125,10 @@ struct WatchTurns {
             // Another process may hold the database for a moment: nothing is lost, and no report is needed.
             if since.duration(to: now()).wholeMilliseconds < configuration.busyMilliseconds { return }
         } else if Self.codesOfALostFile.contains(error.code) {
-            let since = lostSince ?? now()
-            lostSince = since
+            // As long as the file grows, a program is still writing the file.
+            let size = store.fileSize
+            let since = size == lostFileSize ? lostSince ?? now() : now()
+            (lostSince, lostFileSize) = (since, size)
             // A program that replaces the file may delete the former file first, and needs a while to write the new
             // file.
             failures = 0
@@ -161,7 +165,7 @@ struct WatchTurns {
 
     /// The errors met while a program copies a file over the database, or replaces the file.
     private static let codesOfALostFile: Set<FerryError.Code> = [
-        .databaseMissing, .databaseReplaced, .databaseCorrupt, .notADatabase, .notTracked,
+        .databaseMissing, .databaseReplaced, .databaseCorrupt, .notADatabase, .notTracked, .storeIncomplete,
     ]
 
     /// True if the last look found no usable database: the next look opens the database again.

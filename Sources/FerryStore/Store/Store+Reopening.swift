@@ -1,4 +1,5 @@
 import FerryCore
+import Foundation
 import GRDB
 import GRDBSQLite
 
@@ -20,6 +21,13 @@ extension Store {
                 return code == SQLITE_OK && hasMoved != 0
             }
         }
+    }
+
+    /// The size of the file at the path, in bytes; `nil` without a file. The size grows while a program copies a file over
+    /// the database.
+    package var fileSize: UInt64? {
+        // Without a file, the reason is told by whoever opens the file.
+        (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? UInt64
     }
 
     /// Opens the file now at the path, and closes the former file.

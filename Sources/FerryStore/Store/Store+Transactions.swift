@@ -17,7 +17,7 @@ extension Store {
                     let work = Swift.Result {
                         try connection.durably {
                             try database.inTransaction(.immediate) {
-                                result = try body()
+                                result = try connection.guardingFile(body)
                                 return .commit
                             }
                         }

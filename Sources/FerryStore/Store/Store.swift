@@ -205,7 +205,7 @@ public final class Store: Sendable {
                 var result: Result?
                 func work() throws {
                     try database.inTransaction(.immediate) {
-                        result = try body(connection)
+                        result = try connection.guardingFile { try body(connection) }
                         return .commit
                     }
                 }
@@ -246,7 +246,7 @@ public final class Store: Sendable {
                     if isPart { return try connection.savepoint(run) }
                     try connection.durably {
                         try database.inTransaction(.immediate) {
-                            try run()
+                            try connection.guardingFile(run)
                             return .commit
                         }
                     }
