@@ -8,6 +8,11 @@ package final class RowModel {
     private let policies: ModelPolicies
     private let scratch: any ModelScratch
     private var defaults: [String: FieldValue] = [:]
+    /// The integers by which a database's rows refer to objects without a row, by table in lower case; `nil` where no
+    /// database is compared. A CHECK may see them.
+    package var referredKeys: [String: [ObjectID: FieldValue]]?
+    /// Any placeholder key: no rows refer to the object yet, and a row that did would get such an integer.
+    private static let placeholder = FieldValue.integer(-1_000_000_001)
     /// SQLite's equality of values.
     package var equality: ModelEquality { scratch.equality }
 
@@ -114,9 +119,18 @@ package final class RowModel {
             }
             made.values[column.name] = value
             if value != .null, let other = join.targetsSpelling(source, place) { made.spellings[column.name] = other }
-            local.append((place, world.valueHere(value, column)))
+            local.append((place, checked(value, column, world)))
         }
         return (made, local)
+    }
+
+    /// The value a CHECK sees: a reference becomes the key by which rows here refer to the object.
+    private func checked(_ value: FieldValue, _ column: ModelSchema.Column, _ world: ModelState) -> FieldValue {
+        guard let referredKeys, column.isUnchecked, case .reference(let id) = value, let parent = column.reference,
+            world.schema.tables[parent].hasIntegerKey
+        else { return world.valueHere(value, column) }
+        if let object = world.places[parent][id], let key = world.subjects[object].key { return key }
+        return referredKeys[world.schema.tables[parent].name]?[id] ?? Self.placeholder
     }
 
     /// Whether something is known by which a row is identified that is no row by an integer of each device's own.

@@ -170,6 +170,28 @@ final class UndeclaredReferenceTests: XCTestCase {
             try d[0].flush()
             try d[2].receive(d[0])
             XCTAssertEqual(try d[2].query("SELECT title FROM track ORDER BY 1"), ["a", "b", "c"])
+            XCTAssertEqual(try d[2].store.verify(deep: true).differences, [])
+        }
+    }
+
+    /// Rows refer to a deleted row by the integer that it had, and a CHECK sees that integer.
+    func testVerificationChecksTheIntegerThatRowsHaveOfADeletedRow() throws {
+        let schema = TestSchema(
+            name: "checked",
+            sql: """
+                CREATE TABLE album(id INTEGER PRIMARY KEY, title TEXT);
+                CREATE TABLE track(id INTEGER PRIMARY KEY, album_id INTEGER CHECK (album_id NOT BETWEEN 1 AND 9));
+                """, references: [UndeclaredReference(table: "track", column: "album_id", parent: "album")])
+        let d = try (1...2).map { try TestDevice($0, schema) }
+        try d[0].run("INSERT INTO album VALUES (14, 'Blue'); INSERT INTO track VALUES (1, 14), (2, 15)")
+        try d[0].flush()
+        try d[1].receive(d[0])
+        try d[0].run("DELETE FROM album")
+        try d[0].flush()
+        try d[1].receive(d[0])
+        for device in d {
+            XCTAssertEqual(try device.query("SELECT count(*) FROM track"), ["2"])
+            XCTAssertEqual(try device.store.verify(deep: true).differences, [])
         }
     }
 

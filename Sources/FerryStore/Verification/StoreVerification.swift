@@ -66,6 +66,8 @@ struct StoreVerification {
         }
         let rows = try RowModel(schema, policies: ModelPolicies(access.registry), borrowing: access.connection)
         let stored = try StoredState(access, schema, rows.equality)
+        rows.referredKeys = Dictionary(
+            stored.tables.map { (foldedName($0.table.name), $0.referredKeys) }) { first, _ in first }
         let outcomes = try rows.outcomes(
             of: stored.tables.flatMap { $0.objects.map(\.plain) },
             given: tables.reasons.isEmpty ? [:] : given(stored, schema))

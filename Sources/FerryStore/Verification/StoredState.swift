@@ -26,6 +26,8 @@ struct StoredState {
         /// The keys of rows without an object.
         var unknownRows: [[FieldValue]] = []
         var rowCount = 0
+        /// The keys by which rows refer to objects without a row.
+        var referredKeys: [ObjectID: FieldValue] = [:]
     }
 
     private(set) var tables: [Table] = []
@@ -98,6 +100,7 @@ struct StoredState {
                 statement.bytes(3), device: { try access.devices.device($0) }
             ).registers
             let stamps = registers.fields
+            if table.isMapped, !shown.hasRow, !statement.isNull(5) { result.referredKeys[id] = statement.value(5) }
             object.plain.inserted = registers.inserted
             object.plain.deleted = registers.deleted
             // Only referred to so far.
