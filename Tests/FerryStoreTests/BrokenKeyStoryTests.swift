@@ -236,6 +236,142 @@ final class BrokenKeyStoryTests: XCTestCase {
         }
     }
 
+    // MARK: Rows that are moved to and from the integer 0 and below
+
+    /// The second device's 0 means nothing, until the first device's row stands under it.
+    func testARowMovesToZeroAndIsOneWithNothing() throws {
+        for order in ["2: pass 1", "1: pass 2", "3: pass 2 1", "3: pass 1 2"] {
+            try assertHolds(
+                Self.covers,
+                """
+                1: INSERT INTO album VALUES (5, 'x'); INSERT INTO cover VALUES (1, 5, 1)
+                1: pass
+                2: pass 1
+                2: INSERT INTO cover VALUES (2, 0, 2)  -- foreign keys off
+                1: UPDATE album SET id = 0; UPDATE cover SET album = 0  -- foreign keys off
+                1: pass
+                2: pass
+                \(order)
+                2: UPDATE cover SET size = 3
+                """)
+        }
+    }
+
+    func testARowMovesFromZeroAndIsNothingNoMore() throws {
+        for order in ["2: pass 1", "1: pass 2", "3: pass 2 1", "3: pass 1 2"] {
+            try assertHolds(
+                Self.covers,
+                """
+                1: INSERT INTO album VALUES (0, 'x'); INSERT INTO cover VALUES (1, 0, 1)
+                1: pass
+                2: pass 1
+                3: pass 1
+                3: INSERT INTO cover VALUES (7, 12, 2)  -- foreign keys off
+                3: pass
+                1: UPDATE album SET id = 4; UPDATE cover SET album = 4  -- foreign keys off
+                1: INSERT INTO cover VALUES (2, 0, 2)  -- foreign keys off
+                1: pass
+                2: UPDATE cover SET size = 8
+                2: pass
+                \(order)
+                2: UPDATE cover SET size = 3 WHERE id = 1
+                """)
+        }
+    }
+
+    func testARowMovesBetweenIntegersBelowZero() throws {
+        try assertHolds(
+            Self.covers,
+            """
+            1: INSERT INTO album VALUES (0, 'x'); INSERT INTO cover VALUES (1, 0, 1)
+            2: INSERT INTO album VALUES (-3, 'y'); INSERT INTO cover VALUES (2, -3, 2)
+            3: INSERT INTO cover VALUES (3, -3, 3), (4, 0, 4)  -- foreign keys off
+            1: pass
+            2: pass
+            3: pass
+            2: pass 1
+            1: UPDATE album SET id = -3; UPDATE cover SET album = -3  -- foreign keys off
+            1: pass
+            3: pass 2
+            2: pass 1 3
+            3: pass 1
+            2: UPDATE album SET name = 'z'
+            """)
+    }
+
+    /// The row stays where its app moved it, though two devices made it.
+    func testARowOfTwoObjectsMovesToZero() throws {
+        let schema = TestSchema(
+            name: "albums",
+            sql: """
+                CREATE TABLE album(id INTEGER PRIMARY KEY, name TEXT UNIQUE, year INTEGER);
+                CREATE TABLE cover(id INTEGER PRIMARY KEY, album INTEGER REFERENCES album, size INTEGER, UNIQUE(album));
+                """)
+        for key in ["0", "-5"] {
+            try assertHolds(
+                schema,
+                """
+                1: INSERT INTO album VALUES (1, 'x', 1)
+                2: INSERT INTO album VALUES (4, 'q', 2), (6, 'x', 2); INSERT INTO cover VALUES (1, 6, 1)
+                3: INSERT INTO cover VALUES (2, \(key), 3)  -- foreign keys off
+                1: pass
+                2: pass
+                3: pass
+                2: pass 1
+                2: UPDATE album SET id = \(key) WHERE name = 'x'; UPDATE cover SET album = \(key)  -- foreign keys off
+                2: pass
+                1: UPDATE album SET year = 9
+                1: pass 2
+                2: pass 3
+                3: pass 1 2
+                1: UPDATE album SET name = NULL WHERE name = 'x'
+                """)
+        }
+    }
+
+    func testARowMovesFromZeroUnderAKey() throws {
+        for off in ["", "  -- foreign keys off"] {
+            try assertHolds(
+                Self.roads,
+                """
+                1: INSERT INTO place VALUES (0, 'x'), (3, 'y'); INSERT INTO road VALUES (0, 3, 1), (3, 0, 2)
+                1: pass
+                2: pass 1
+                2: INSERT INTO road VALUES (8, 0, 3)  -- foreign keys off
+                3: INSERT INTO road VALUES (0, 3, 5)  -- foreign keys off
+                3: pass
+                1: UPDATE place SET id = 9 WHERE id = 0\(off)
+                1: pass
+                2: pass 1 3
+                3: pass 2
+                1: UPDATE road SET length = 7
+                """)
+        }
+    }
+
+    func testTwoDevicesMoveARow() throws {
+        try assertHolds(
+            Self.covers,
+            """
+            1: INSERT INTO album VALUES (5, 'x'); INSERT INTO cover VALUES (1, 5, 1)
+            1: pass
+            2: pass 1
+            3: pass 1
+            3: INSERT INTO cover VALUES (2, 0, 2), (3, -1, 3)  -- foreign keys off
+            3: pass
+            1: UPDATE album SET id = 0; UPDATE cover SET album = 0  -- foreign keys off
+            2: UPDATE album SET id = -1; UPDATE cover SET album = -1  -- foreign keys off
+            1: pass
+            2: pass
+            1: pass 2 3
+            2: pass 3
+            2: pass 1
+            3: pass 1
+            3: UPDATE cover SET size = 8
+            1: UPDATE album SET id = 5; UPDATE cover SET album = 5 WHERE album = -1  -- foreign keys off
+            """)
+    }
+
     /// Rows under 0 of two devices are two things where foreign keys hold, whatever refers to them.
     func testRowsUnderZeroStayTwoWhereForeignKeysHold() throws {
         let (a, b) = (try TestDevice(1, Self.covers), try TestDevice(2, Self.covers))

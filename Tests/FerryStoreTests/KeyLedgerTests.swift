@@ -105,7 +105,7 @@ final class KeyLedgerTests: XCTestCase {
 
     func testAPlaceholderOfAnObjectWithARowStaysReservable() {
         var ledger = KeyLedger()
-        ledger.leavePlaceholder(.integer(-2_000_000_000), in: table)
+        ledger.leavePlaceholder(.integer(-2_000_000_000), in: table, of: object(1))
         XCTAssertTrue(ledger.isLeftPlaceholder(.integer(-2_000_000_000), in: table))
         XCTAssertFalse(ledger.isLeftPlaceholder(.integer(1), in: table))
     }

@@ -172,5 +172,65 @@ final class KeyMeaningTests: XCTestCase {
         try device.receive(two)
         XCTAssertEqual(try device.query("SELECT id, name FROM place"), ["7|x"])
         XCTAssertEqual(try device.query("SELECT text FROM note WHERE place = 7"), ["new"])
+        // The integer of the app's own is what the app wrote, on every device.
+        XCTAssertEqual(try device.query("SELECT text FROM note WHERE place = -1000000001"), ["odd"])
+        XCTAssertTrue(try device.store.verify(deep: true).isSound)
+    }
+
+    /// The integer is there first, or comes after a row that the device knows by it.
+    func testAnIntegerOfTheAppsOwnIsNobodysPlaceholder() throws {
+        for isFirst in [true, false] {
+            let (one, two) = (try TestDevice(1, Self.declared), try TestDevice(2, Self.declared))
+            let device = try TestDevice(3, Self.declared)
+            try one.run(
+                "INSERT INTO place VALUES (5, 'x', NULL), (6, 'y', 5); INSERT INTO note VALUES (5, 'first', 0.5)")
+            try one.run("DELETE FROM place WHERE id = 5", foreignKeys: false)
+            try one.flush()
+            try two.run("INSERT INTO place VALUES (8, 'z', -1000000001)", foreignKeys: false)
+            try two.run("INSERT INTO note VALUES (-1000000001, 'odd', 2)", foreignKeys: false)
+            try two.flush()
+            for author in isFirst ? [two, one] : [one, two] { try device.receive(author) }
+            XCTAssertEqual(try device.query("SELECT near FROM place WHERE name = 'z'"), ["-1000000001"])
+            XCTAssertEqual(try device.query("SELECT near FROM place WHERE name = 'y'"), ["-1000000002"])
+            XCTAssertEqual(
+                try device.query("SELECT place, text FROM note ORDER BY place"),
+                ["-1000000002|first", "-1000000001|odd"])
+            XCTAssertTrue(try device.store.verify(deep: true).isSound)
+            // A device that starts from a snapshot shows the same.
+            let fresh = try TestDevice(4, Self.declared)
+            let snapshot = try device.takeSnapshot(pieces: 2)
+            try fresh.read(snapshot, chunksAtATime: 1)
+            XCTAssertEqual(
+                try fresh.query("SELECT text FROM note WHERE place = -1000000001"), ["odd"])
+            XCTAssertTrue(try fresh.store.verify(deep: true).isSound)
+        }
+    }
+
+    /// The second device knows the deleted place by a placeholder key, and its app inserts the place again.
+    func testRowsThatReferByAPlaceholderReferToTheRowThatTheAppInsertsAgain() throws {
+        for deed in ["", "UPDATE note SET text = 'third'", "UPDATE place SET near = near WHERE name = 'z'"] {
+            let (one, two) = (try TestDevice(1, Self.declared), try TestDevice(2, Self.declared))
+            try one.run(
+                """
+                INSERT INTO place VALUES (5, 'x', NULL), (8, 'z', 5); INSERT INTO note VALUES (5, 'first', 0.5)
+                """)
+            try one.flush()
+            try one.run("DELETE FROM place WHERE id = 5", foreignKeys: false)
+            try one.flush()
+            try two.receive(one)
+            XCTAssertEqual(try two.query("SELECT place FROM note"), ["-1000000001"])
+            try two.run("INSERT INTO place VALUES (7, 'x', NULL)", foreignKeys: false)
+            if !deed.isEmpty { try two.run(deed, foreignKeys: false) }
+            try two.flush()
+            let text = deed.hasPrefix("UPDATE note") ? "third" : "first"
+            XCTAssertEqual(try two.query("SELECT place, text FROM note"), ["7|\(text)"])
+            XCTAssertEqual(try two.query("SELECT near FROM place WHERE name = 'z'"), ["7"])
+            try one.receive(two)
+            XCTAssertEqual(
+                try one.query("SELECT name, text FROM note JOIN place ON place.id = note.place"), ["x|\(text)"])
+            XCTAssertEqual(
+                try one.query("SELECT a.name FROM place AS a JOIN place AS b ON b.near = a.id"), ["x"])
+            for device in [one, two] { XCTAssertTrue(try device.store.verify(deep: true).isSound) }
+        }
     }
 }

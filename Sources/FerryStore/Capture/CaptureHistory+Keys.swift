@@ -132,7 +132,10 @@ extension CaptureHistory {
         let value = column.key(written)
         let known = try referredObject(registry[parent], value)
         if let known, !ledger.isUnmade(known) { return .reference(known) }
-        if !isReservable(value, in: registry[parent], by: column) { return written }
+        if !isReservable(value, in: registry[parent], by: column) {
+            try PlaceholderRoom(access).avoid(value)
+            return written
+        }
         // A reference without a parent row (foreign keys may be off). The next object with the key is the target.
         let states = access.objects(of: parent)
         if let known = try states.object(forKey: value), tracks[parent]?[known] == nil, !ledger.isUnmade(known),
@@ -248,7 +251,12 @@ extension CaptureHistory {
         let stored = try access.objects(of: table.id).load(object).key.first
         for former in [track?.key.first, stored].compactMap({ $0 }) where former != key {
             if let holder = ledger.holder(of: former, in: table.id), holder.object != object { continue }
-            if KeyReservations.isStandIn(former, for: object) { ledger.leavePlaceholder(former, in: table.id) }
+            if KeyReservations.isStandIn(former, for: object) {
+                // Rows mean the object by its placeholder key until the end of the flush.
+                _ = try formerOwners.object(table.id, former)
+                ledger.leavePlaceholder(former, in: table.id, of: object)
+                continue
+            }
             ledger.free(former, in: table.id)
             track?.formerKeys.append(former)
         }
@@ -310,7 +318,11 @@ extension CaptureHistory {
                 let state = try access.objects(of: table.id).load(candidate)
                 // A different object's row may show the object.
                 let isTaken = state.shown.hasRow || state.shown == .joined
-                if track == nil, isTaken || (state.registers.inserted == nil && !state.key.isEmpty) { continue }
+                // Rows may refer to the object by a key of their own, and expect a row of another device.
+                let isExpected =
+                    state.registers.inserted == nil
+                    && state.key.first.map { !KeyReservations.isStandIn($0, for: candidate) } ?? false
+                if track == nil, isTaken || isExpected { continue }
                 return (candidate, false)
             }
         }

@@ -16,4 +16,6 @@ struct CapturedObject {
     var row: ColumnValues
     /// Columns the row shows cleared, with their values in the state.
     var cleared: ColumnValues
+    /// The time of the last event.
+    var lastTime: HybridTime
 }

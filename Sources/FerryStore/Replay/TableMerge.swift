@@ -37,6 +37,7 @@ final class TableMerge {
     var touched: [TouchedObject] { rows.touched }
     /// Deleted objects that still have their rows.
     var deletions: [DyingRow] { rows.deletions }
+    var moved: [RowToken] { rows.moved }
 
     /// An operation's position in the batch.
     private struct Entry {
