@@ -10,12 +10,9 @@ struct UnseenTables {
     /// The columns covered by each table's object checksums, and whether the database shows the table. A missing table
     /// has no columns.
     func coverage() throws -> [Int: (columns: [Int], isShown: Bool)] {
-        var coverage: [Int: (columns: [Int], isShown: Bool)] = [:]
-        try connection.forEachRow("SELECT \"table\", token, columns FROM ferry_digest") { row in
-            let columns = row.string(2).split(separator: ",").compactMap { Int($0) }
-            coverage[row.int(0)] = (columns, !row.isNull(1))
-        }
-        return coverage
+        let digests = try DigestTable(connection).all(tellsRows: false)
+        return Dictionary(
+            uniqueKeysWithValues: digests.map { ($0.table, (columns: $0.columns, isShown: $0.token != nil)) })
     }
 
     // MARK: Triggers
@@ -37,9 +34,7 @@ struct UnseenTables {
 
     private func counts() throws -> [Int: (triggers: Int, hasInsert: Bool)] {
         var names: [Int: String] = [:]
-        try connection.forEachRow("SELECT number, name FROM ferry_table") {
-            names[$0.int(0)] = foldedName($0.string(1))
-        }
+        for entry in try RegisteredTables(connection).all() { names[entry.number] = foldedName(entry.name) }
         var counts: [Int: (triggers: Int, hasInsert: Bool)] = [:]
         try connection.forEachRow("SELECT name, tbl_name FROM sqlite_schema WHERE type = 'trigger'") { row in
             let name = row.string(0)

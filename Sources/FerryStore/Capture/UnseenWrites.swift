@@ -277,11 +277,7 @@ struct UnseenWrites {
     // MARK: Pending changes
 
     private func append(_ event: PendingEvent, _ key: [FieldValue], mask: Int64? = nil) throws {
-        let places = key.map { _ in "?" }.joined(separator: ", ")
-        try access.connection.execute(
-            "INSERT INTO ferry_pending(\"table\", event, mask, at, \(keySlots)) "
-                + "VALUES (\(table.id), \(event.rawValue), ?, julianday('now'), \(places))",
-            [mask.map { .integer($0) } ?? .null] + key)
+        try PendingTable(access.connection).note(event, in: table.id, key, mask: mask)
     }
 
     private func append(_ event: PendingEvent, columns: [Int], _ key: [FieldValue]) throws {

@@ -289,8 +289,7 @@ struct GenerationChange {
         try access.anomalies.forgetTable(left.id)
         try access.unified.forgetTable(left.id)
         try access.digests.save(access.connection)
-        try access.connection.execute(
-            "UPDATE ferry_digest SET shown = 0, exceptions = 0 WHERE \"table\" = ?", .integer(Int64(left.id)))
+        try DigestTable(access.connection).forgetShown(left.id)
     }
 }
 

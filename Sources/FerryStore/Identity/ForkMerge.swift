@@ -22,12 +22,10 @@ extension StoreSession {
     /// branch.
     /// - Returns: the numbers of tables with possibly changed rows.
     func merge(_ branches: [Changeset], of device: DeviceID) throws -> Set<Int> {
-        let id = FieldValue.blob(device.bytes[...])
-        let former = try access.connection.rows("SELECT sequence, time, checksum FROM ferry_device WHERE id = ?", id)
+        let devices = DeviceTable(access.connection)
+        let former = try devices.end(of: device)
         let merged = try AppTriggerSandbox(access).run { try ChangesetApplier(access).apply(branches, &clock) }
-        try access.connection.execute(
-            "UPDATE ferry_device SET sequence = ?, time = ?, checksum = ? WHERE id = ?",
-            former.first.map { Array($0) + [id] } ?? [.integer(0), .integer(0), .null, id])
+        try devices.set(former ?? .init(), of: device)
         return merged.tables
     }
 }

@@ -47,10 +47,7 @@ extension StoreSession {
             try pack()
         }
         let packed = try access.versionVector()[former].sequence
-        try connection.execute(
-            "INSERT INTO ferry_device(id, name, sequence, time) SELECT ?, name, 0, 0 FROM ferry_device WHERE id = ?",
-            .blob(device.bytes[...]), .blob(former.bytes[...]))
-        try access.meta.set(.device, connection.lastInsertedKey)
+        try access.meta.set(.device, DeviceTable(connection).enter(device, namedAs: former))
         try Outbox(connection).removeAll()
         try OwnSegmentList(connection).removeAll()
         try access.meta.set(.logStart, 0)
@@ -74,11 +71,8 @@ extension StoreSession {
         access = try access.renewed(on: access.registry)
         try MemberAcknowledgements.begin(access)
         if !branches.isEmpty { touched.formUnion(try merge(branches, of: former)) }
-        try connection.execute(
-            "UPDATE ferry_device SET sequence = ?, time = ?, checksum = ? WHERE id = ?",
-            .integer(Int64(published.position.sequence)),
-            .integer(Int64(bitPattern: published.position.time.rawValue)),
-            published.checksum.map { .blob($0.bytes[...]) } ?? .null, .blob(former.bytes[...]))
+        try DeviceTable(connection).set(
+            .init(position: published.position, checksum: published.checksum), of: former)
         if packed <= published.position.sequence && branches.isEmpty { return 0 }
         let packedBefore = outcome.packed
         touched.formUnion(try UnpublishedRestamping(access, former: former, published).run { try stage($0) })

@@ -42,7 +42,7 @@ struct UnpublishedRestamping {
         }
         // A moved stamp may rarely pass a different stamp: so the rules check all objects once more. With pending
         // changes, rows do not yet match the state; then packing checks these objects.
-        if try access.connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0 { return [] }
+        if try !PendingTable(access.connection).isEmpty { return [] }
         try AppTriggerSandbox(access).run { _ = try RowProjector(access).settle(seeds: tokens) }
         return Set(tokens.map(\.table))
     }

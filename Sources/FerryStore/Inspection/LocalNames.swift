@@ -49,11 +49,8 @@ struct LocalNames {
 extension StoreAccess {
     /// The devices' names for people.
     func deviceNames() throws -> [DeviceID: String] {
-        var names: [DeviceID: String] = [:]
-        try connection.forEachRow("SELECT id, name FROM ferry_device WHERE name <> ''") { row in
-            if let id: DeviceID = row.id(0) { names[id] = row.string(1) }
-        }
-        return names
+        let named = try DeviceTable(connection).entries().filter { !$0.name.isEmpty }
+        return Dictionary(named.map { ($0.id, $0.name) }) { first, _ in first }
     }
 }
 

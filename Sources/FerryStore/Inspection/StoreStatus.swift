@@ -106,9 +106,7 @@ extension StoreStatus {
         }
         self.init(
             tables: tables, leftOut: plan.leftOut, devices: try Self.devices(access),
-            pendingNotes: try connection.count(
-                "SELECT count(*) FROM ferry_pending WHERE event <> \(PendingEvent.examine.rawValue) OR mask IS NULL"
-            ),
+            pendingNotes: try PendingTable(connection).countWritten(),
             outboxSegments: try Outbox(connection).count(),
             outboxChanges: try Outbox(connection).changeCount(),
             hidden: exceptional.filter(\.kind.isHidden).reduce(0) { $0 + $1.count }, exceptional: exceptional,
@@ -129,21 +127,12 @@ extension StoreStatus {
     }
 
     private static func devices(_ access: StoreAccess) throws -> [StoreStatus.Device] {
-        var devices: [StoreStatus.Device] = []
-        try access.connection.forEachRow("SELECT id, name, sequence, time FROM ferry_device ORDER BY number") { row in
-            guard let id: DeviceID = row.id(0) else { return }
-            let position = LogPosition(
-                sequence: UInt64(clamping: row.integer(2)),
-                time: HybridTime(rawValue: UInt64(bitPattern: row.integer(3))))
-            devices.append(.init(id: id, name: row.string(1), position: position, isSelf: id == access.device))
+        try DeviceTable(access.connection).entries().map {
+            .init(id: $0.id, name: $0.name, position: $0.position, isSelf: $0.id == access.device)
         }
-        return devices
     }
 
     private static func lastChecksum(_ access: StoreAccess) throws -> Checksum? {
-        let value = try access.connection.firstValue(
-            "SELECT checksum FROM ferry_device WHERE id = ?", .blob(access.device.bytes[...]))
-        if case .blob(let bytes)? = value { return Checksum(bytes: bytes) }
-        return nil
+        try DeviceTable(access.connection).end(of: access.device)?.checksum
     }
 }

@@ -42,9 +42,7 @@ extension StoreSession {
             last = (made.last, made.checksum)
         }
         if let checksum = last.checksum {
-            try connection.execute(
-                "UPDATE ferry_device SET checksum = ? WHERE id = ?", .blob(checksum.bytes[...]),
-                .blob(access.device.bytes[...]))
+            try DeviceTable(connection).setChecksum(checksum, of: access.device)
         }
     }
 }

@@ -13,7 +13,7 @@ struct PassNeed {
         if try !StoreTables.tellsRows(meta) { return true }
         if let mark = try WaitingMark.load(meta) {
             if try hasWorkBesideWaiting(mark, connection) { return true }
-        } else if try connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0 {
+        } else if try !PendingTable(connection).isEmpty {
             return true
         }
         if try meta.integer(.schemaUnsent) == 1 || meta.string(.schemaNews) != nil { return true }
@@ -28,11 +28,7 @@ struct PassNeed {
         let registry = try registries.asRead(connection).registry
         let present = try mark.present(registry, connection)
         if present.reasons.keys.sorted() != mark.numbers { return true }
-        var held = "0"
-        if present.holdsNotes {
-            let numbers = present.connected(registry).sorted().map { "\($0)" }.joined(separator: ", ")
-            held = "\"table\" IN (\(numbers))"
-        }
-        return try connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending WHERE NOT (\(held)))") != 0
+        let held = present.holdsNotes ? present.connected(registry).sorted() : []
+        return try !PendingTable(connection).isEmpty(besides: held)
     }
 }

@@ -45,10 +45,7 @@ struct PeerTables {
     private func isNews(_ layout: Layout, _ connection: SQLConnection) throws -> Bool {
         guard let known = try TableGeneration.named(layout.name, layout.identity, connection) else { return true }
         return try layout.columns.contains { column in
-            try connection.count(
-                "SELECT count(*) FROM ferry_column WHERE \"table\" = ? AND name = ? COLLATE NOCASE",
-                .integer(Int64(known.number)),
-                .text(column)) == 0
+            try !RegisteredTables(connection).hasColumn(column, in: known.number)
         }
     }
 }

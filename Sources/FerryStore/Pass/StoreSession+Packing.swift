@@ -118,11 +118,8 @@ extension StoreSession {
         let changeset = Changeset(
             device: access.device, sequence: sequence, time: time, context: VersionVector(context), schema: schema,
             tables: sortedTables)
-        let previous = try connection.firstValue(
-            "SELECT checksum FROM ferry_device WHERE id = ?", .blob(access.device.bytes[...]))
-        var checksum: Checksum?
-        if case .blob(let bytes)? = previous { checksum = Checksum(bytes: bytes) }
-        let entry = try encode(changeset, after: checksum)
+        let devices = DeviceTable(connection)
+        let entry = try encode(changeset, after: devices.end(of: access.device)?.checksum)
         try Outbox(connection).stage(entry)
         if let schema {
             try NewestSchema(connection).note(
@@ -132,10 +129,8 @@ extension StoreSession {
         if BackdatedChanges.isLate(tables, after: own.time) {
             try BackdatedChanges.note([access.device: sequence], access.meta)
         }
-        try connection.execute(
-            "UPDATE ferry_device SET sequence = ?, time = ?, checksum = ? WHERE id = ?", .integer(Int64(sequence)),
-            .integer(Int64(bitPattern: time.rawValue)), .blob(entry.checksum.bytes[...]),
-            .blob(access.device.bytes[...]))
+        try devices.set(
+            .init(position: LogPosition(sequence: sequence, time: time), checksum: entry.checksum), of: access.device)
         outcome.packed += changeset.operationCount
     }
 }

@@ -16,9 +16,7 @@ extension StoreSession {
             for device in replayed {
                 // If a log stopped within a segment, the last checksum is unknown.
                 let checksum = gate.refused[device] == nil ? checksums[device] : nil
-                let value = checksum.map { FieldValue.blob($0.bytes[...]) } ?? .null
-                try connection.execute(
-                    "UPDATE ferry_device SET checksum = ? WHERE id = ?", value, .blob(device.bytes[...]))
+                try DeviceTable(connection).setChecksum(checksum, of: device)
             }
         }
         outcome.refused = gate.refused

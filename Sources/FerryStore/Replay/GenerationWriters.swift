@@ -36,8 +36,8 @@ struct GenerationWriters {
         generations.left.insert(table.id)
         generations.left.remove(present.id)
         var writers = generations.writers[foldedName(table.name)] ?? [:]
-        try access.connection.forEachRow("SELECT id FROM ferry_device WHERE sequence > 0") { row in
-            guard let device: DeviceID = row.id(0), device != access.device, writers[device.hex] == nil else { return }
+        try DeviceTable(access.connection).forEachLog { device, _ in
+            guard device != access.device, writers[device.hex] == nil else { return }
             writers[device.hex] = table.id
         }
         generations.writers[foldedName(table.name)] = writers

@@ -33,16 +33,14 @@ struct ReplayedPositions {
 
     private func stored(_ device: DeviceID) throws -> Standing {
         let number = try access.devices.number(of: device)
-        let time = try connection.count("SELECT time FROM ferry_device WHERE number = ?", .integer(Int64(number)))
-        return Standing(sequence: 0, time: HybridTime(rawValue: UInt64(clamping: time)))
+        return Standing(sequence: 0, time: try DeviceTable(connection).time(ofNumber: number))
     }
 
     func save() throws {
         for (device, standing) in standings {
-            try connection.execute(
-                "UPDATE ferry_device SET sequence = ?, time = ? WHERE number = ?",
-                .integer(Int64(standing.sequence)), .integer(Int64(bitPattern: standing.time.rawValue)),
-                .integer(Int64(try access.devices.number(of: device))))
+            try DeviceTable(connection).advance(
+                access.devices.number(of: device),
+                to: LogPosition(sequence: standing.sequence, time: standing.time))
         }
         try BackdatedChanges.note(late, access.meta)
     }

@@ -30,7 +30,7 @@ struct TombstoneCollector {
         self.access = access
         self.stable = StampCoverage(stable, replayed: try access.versionVector())
         now = try access.hybridClock().now
-        hasNotes = try access.connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0
+        hasNotes = try !PendingTable(access.connection).isEmpty
         hasConflicts = try access.conflicts.hasUnresolved()
         self.awaited = awaited ?? []
         if awaited == nil { try findAwaited() }

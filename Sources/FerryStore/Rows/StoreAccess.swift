@@ -238,15 +238,7 @@ final class StoreAccess {
 
     static func versionVector(_ connection: SQLConnection) throws -> VersionVector {
         var vector = VersionVector()
-        try connection.forEachRow("SELECT id, sequence, time FROM ferry_device WHERE sequence > 0") { row in
-            if let id: DeviceID = row.id(0) {
-                vector.advance(
-                    id,
-                    to: LogPosition(
-                        sequence: UInt64(clamping: row.integer(1)),
-                        time: HybridTime(rawValue: UInt64(bitPattern: row.integer(2)))))
-            }
-        }
+        try DeviceTable(connection).forEachLog { device, end in vector.advance(device, to: end.position) }
         return vector
     }
 }

@@ -29,16 +29,10 @@ extension StoreSession {
         let wall = access.clock.milliseconds()
         for (device, position) in manifest.positions.sorted(by: { $0.key < $1.key }) where device != access.device {
             clock.observe(position.log.time, wallMilliseconds: wall)
-            let number = FieldValue.integer(Int64(try access.devices.number(of: device)))
-            if position.log.sequence > vector[device].sequence {
-                let checksum = position.checksum.map { FieldValue.blob($0.bytes[...]) } ?? .null
-                try access.connection.execute(
-                    "UPDATE ferry_device SET sequence = ?, checksum = ? WHERE number = ?",
-                    .integer(Int64(position.log.sequence)), checksum, number)
-            }
-            try access.connection.execute(
-                "UPDATE ferry_device SET time = max(time, ?) WHERE number = ?",
-                .integer(Int64(bitPattern: position.log.time.rawValue)), number)
+            try DeviceTable(access.connection).cover(
+                access.devices.number(of: device),
+                upTo: .init(position: position.log, checksum: position.checksum),
+                isAhead: position.log.sequence > vector[device].sequence)
         }
         for context in manifest.contexts {
             try access.contexts.add(

@@ -23,7 +23,7 @@ extension StoreSession {
 
     /// True if the state is empty, and no change waits to be packed.
     private func isFresh() throws -> Bool {
-        if try access.connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0 { return false }
+        if try !PendingTable(access.connection).isEmpty { return false }
         return try access.registry.tables.values.allSatisfy { table in
             try access.connection.count("SELECT EXISTS(SELECT 1 FROM \(table.objectTable))") == 0
         }

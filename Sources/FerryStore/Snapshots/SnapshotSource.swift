@@ -36,15 +36,10 @@ struct SnapshotSource {
     private func positions() throws -> [DeviceID: SnapshotManifest.Position] {
         var positions: [DeviceID: SnapshotManifest.Position] = [:]
         let late = try BackdatedChanges.all(access.meta)
-        try access.connection.forEachRow("SELECT id, sequence, time, checksum FROM ferry_device WHERE sequence > 0") {
-            row in
-            guard let id: DeviceID = row.id(0) else { return }
-            let sequence = UInt64(clamping: row.integer(1))
-            let time = HybridTime(rawValue: UInt64(bitPattern: row.integer(2)))
+        try DeviceTable(access.connection).forEachLog { id, end in
             // Merged branches may contain more than the log up to here.
             positions[id] = .init(
-                log: LogPosition(sequence: sequence, time: time), checksum: row.id(3),
-                lastLate: min(late[id] ?? 0, sequence))
+                log: end.position, checksum: end.checksum, lastLate: min(late[id] ?? 0, end.position.sequence))
         }
         return positions
     }

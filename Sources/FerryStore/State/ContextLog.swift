@@ -54,18 +54,16 @@ final class ContextLog {
         var entries: [Entry] = []
         try connection.forEachRow(
             """
-            SELECT author.id, other.id, c.time, c.seen FROM ferry_context c
-            JOIN ferry_device author ON author.number = c.author JOIN ferry_device other ON other.number = c.other
-            WHERE c.seen > other.time ORDER BY author.id, other.id, c.time
+            SELECT author, other, time, seen FROM ferry_context WHERE seen > \(DeviceTable.time(ofNumber: "other"))
             """
         ) { row in
-            guard let author: DeviceID = row.id(0), let other: DeviceID = row.id(1) else { return }
             entries.append(
                 Entry(
-                    author: author, other: other, time: HybridTime(rawValue: UInt64(bitPattern: row.integer(2))),
+                    author: try devices.device(row.int(0)), other: try devices.device(row.int(1)),
+                    time: HybridTime(rawValue: UInt64(bitPattern: row.integer(2))),
                     seen: HybridTime(rawValue: UInt64(bitPattern: row.integer(3)))))
         }
-        return entries
+        return entries.sorted { ($0.author, $0.other, $0.time) < ($1.author, $1.other, $1.time) }
     }
 
     /// Removes entries no query will need. Future changes of a device's log are later than everything replayed from the
@@ -74,7 +72,7 @@ final class ContextLog {
     /// Call only after all replayed changes are merged.
     func prune() throws {
         try connection.execute(
-            "DELETE FROM ferry_context WHERE seen <= (SELECT time FROM ferry_device WHERE number = other)")
+            "DELETE FROM ferry_context WHERE seen <= \(DeviceTable.time(ofNumber: "other"))")
     }
 
     /// True if the author of the write stamped `later` knew the write stamped `earlier`.

@@ -62,12 +62,8 @@ extension DeviceRecord {
     }
 }
 
-/// The table `ferry_device`, for news from heads and people.
-struct DeviceTable {
-    private let connection: SQLConnection
-
-    init(_ connection: SQLConnection) { self.connection = connection }
-
+/// News from heads and people.
+extension DeviceTable {
     /// Saves when devices were last seen, and whether they are retired. An unknown device is entered.
     func enter(_ records: [DeviceRecord]) throws {
         for record in records {
@@ -86,7 +82,7 @@ struct DeviceTable {
     /// Gives this device a new name.
     func rename(_ name: String) throws {
         try connection.execute(
-            "UPDATE ferry_device SET name = ? WHERE number = (SELECT value FROM ferry_meta WHERE name = 'device')",
+            "UPDATE ferry_device SET name = ? WHERE number = \(MetaTable.expression(.device))",
             .text(name))
     }
 

@@ -93,21 +93,15 @@ extension SQLConnection {
     /// This device's ID as a value, for rows owned by a device.
     /// - Throws: `notTracked` if the database belongs to no container.
     package func thisDevice() throws -> FieldValue {
-        let value = try firstValue(
-            "SELECT id FROM ferry_device WHERE number = (SELECT value FROM ferry_meta WHERE name = 'device')")
-        guard let value else { throw StoreIdentity.notTracked }
+        guard let value = try DeviceTable(self).ownID() else { throw StoreIdentity.notTracked }
         return value
     }
 
     /// An upper bound of the rows in a part of the key-value store, without counting rows. The sum of living objects in
     /// the state and pending changes.
     package func largestKeyValueCount(_ kind: KeyValueKind) throws -> Int {
-        try count(
-            """
-            SELECT count FROM ferry_digest
-            WHERE "table" = (SELECT number FROM ferry_table WHERE name = ?)
-            """, .text(kind.table))
-            + count("SELECT max(sequence) FROM ferry_pending") - count("SELECT min(sequence) FROM ferry_pending") + 1
+        let table = try RegisteredTables(self).generations(of: kind.table).first
+        return try (table.map { try DigestTable(self).livingObjects(of: $0.number) } ?? 0) + PendingTable(self).span()
     }
 
     /// Records changes of keys, sets or counters in this transaction.

@@ -15,9 +15,7 @@ package struct OtherGeneration: Equatable, Sendable {
         var found: [OtherGeneration] = []
         for (name, writers) in generations.writers.sorted(by: { $0.key < $1.key }) {
             guard let own = try TableGeneration.shown(name, generations, connection),
-                try connection.count(
-                    "SELECT count(*) FROM ferry_digest WHERE \"table\" = ? AND token IS NOT NULL",
-                    .integer(Int64(own.number))) != 0
+                try DigestTable(connection).isShown(own.number)
             else { continue }
             let all = try TableGeneration.all(name, connection)
             for (hex, number) in writers.sorted(by: { $0.key < $1.key }) where number != own.number {

@@ -57,19 +57,12 @@ final class StateDigests {
 
     func save(_ connection: SQLConnection) throws {
         for (table, change) in changes {
-            let number = FieldValue.integer(Int64(table))
-            let present = try connection.rows(
-                "SELECT sum, count, shown, exceptions FROM ferry_digest WHERE \"table\" = ?", number
-            ).first
-            guard case .integer(let sum)? = present?[0], case .integer(let count)? = present?[1],
-                case .integer(let shown)? = present?[2], case .integer(let exceptions)? = present?[3]
-            else { throw FerryError(.internalInconsistency, "A table has no digest.") }
-            try connection.execute(
-                "UPDATE ferry_digest SET sum = ?, count = ?, shown = ?, exceptions = ? WHERE \"table\" = ?",
-                .integer(Int64(bitPattern: UInt64(bitPattern: sum) &+ change.sum)),
-                .integer(count &+ Int64(change.count)),
-                .integer(Int64(bitPattern: UInt64(bitPattern: shown) &+ change.shown)),
-                .integer(exceptions &+ Int64(change.exceptions)), number)
+            try DigestTable(connection).change(table) { sums in
+                sums.sum = Int64(bitPattern: UInt64(bitPattern: sums.sum) &+ change.sum)
+                sums.count &+= Int64(change.count)
+                sums.shown = Int64(bitPattern: UInt64(bitPattern: sums.shown) &+ change.shown)
+                sums.exceptions &+= Int64(change.exceptions)
+            }
         }
         changes = [:]
     }

@@ -75,33 +75,27 @@ package struct TableDigests: Hashable, Sendable {
     /// Reads the digests of all tables in this database.
     static func all(_ connection: SQLConnection) throws -> [TableDigests] {
         let isTold = try StoreTables.tellsRows(MetaTable(connection: connection))
-        let rest = isTold ? "shown, exceptions, shape" : "0, 0, NULL"
         let waiting = try AnomalyTable.waitingCounts(connection)
+        let registered = try RegisteredTables(connection).all()
+        let entries = Dictionary(uniqueKeysWithValues: registered.map { ($0.number, $0) })
+        let generations = Dictionary(grouping: registered) { foldedName($0.name) }
         var tables: [TableDigests] = []
-        try connection.forEachRow(
-            """
-            SELECT name, token, sum, count, \(rest), identity,
-                EXISTS(SELECT 1 FROM ferry_table o WHERE o.name = t.name COLLATE NOCASE AND o.number <> t.number),
-                t.number
-            FROM ferry_digest JOIN ferry_table t ON number = "table" WHERE token IS NOT NULL ORDER BY number
-            """
-        ) { row in
-            let identity = row.int(8) == 0 ? nil : try IdentityText.parse(row.string(7))
-            let count = row.integer(5)
+        for digest in try DigestTable(connection).all(tellsRows: isTold) {
+            guard let token = digest.token, let entry = entries[digest.table] else { continue }
+            let isOnly = generations[foldedName(entry.name)]?.count == 1
             var table = TableDigests(
-                name: row.string(0),
-                state: (UInt32(truncatingIfNeeded: row.integer(1)), Self.digest(row.integer(2), row.integer(3))),
-                rows: count == 0 ? nil : Self.digest(row.integer(4), count),
-                shape: row.isNull(6) ? nil : UInt64(bitPattern: row.integer(6)), identity: identity)
-            table.waiting = waiting[row.int(9)] ?? 0
+                name: entry.name, state: (token, Self.digest(digest.sum, digest.count)),
+                rows: digest.exceptions == 0 ? nil : Self.digest(digest.shown, digest.exceptions),
+                shape: digest.shape, identity: isOnly ? nil : try IdentityText.parse(entry.identity))
+            table.waiting = waiting[entry.number] ?? 0
             tables.append(table)
         }
         return tables
     }
 
-    private static func digest(_ sum: Int64, _ count: Int64) -> UInt64 {
+    private static func digest(_ sum: UInt64, _ count: Int64) -> UInt64 {
         var hash = WordHash()
-        hash.absorb(UInt64(bitPattern: sum))
+        hash.absorb(sum)
         return hash.adding(UInt64(bitPattern: count))
     }
 }

@@ -30,19 +30,17 @@ package struct WaitingTable: Codable, Equatable, Sendable {
     static func all(_ connection: SQLConnection) throws -> [WaitingTable] {
         guard let mark = try WaitingMark.load(MetaTable(connection: connection)) else { return [] }
         let missing = Set(mark.tables.values).sorted().joined(separator: ", ")
-        let held = mark.holdsNotes ? "(SELECT count(*) FROM ferry_pending p WHERE p.\"table\" = number)" : "0"
+        let held = mark.holdsNotes ? try PendingTable(connection).counts() : [:]
         let waiting = try AnomalyTable.waitingCounts(connection)
-        var found: [WaitingTable] = []
-        try connection.forEachRow(
-            "SELECT number, name, \(held) FROM ferry_table ORDER BY name COLLATE NOCASE, number"
-        ) { row in
-            let (rows, unpacked) = (waiting[row.int(0)] ?? 0, row.int(2))
-            if rows == 0, unpacked == 0 { return }
-            found.append(
-                WaitingTable(
-                    table: row.string(1), rows: rows, unpacked: unpacked,
-                    missing: mark.tables["\(row.int(0))"] ?? missing))
+        let tables = try RegisteredTables(connection).all().sorted {
+            (foldedName($0.name), $0.number) < (foldedName($1.name), $1.number)
         }
-        return found
+        return tables.compactMap { table in
+            let (rows, unpacked) = (waiting[table.number] ?? 0, held[table.number] ?? 0)
+            if rows == 0, unpacked == 0 { return nil }
+            return WaitingTable(
+                table: table.name, rows: rows, unpacked: unpacked,
+                missing: mark.tables["\(table.number)"] ?? missing)
+        }
     }
 }

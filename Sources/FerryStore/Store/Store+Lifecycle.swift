@@ -43,7 +43,7 @@ extension Store {
     /// The number of changes not in the container: pending changes, and operations in the outbox.
     package func unpublishedCount() throws -> Int {
         try read { connection in
-            try connection.count("SELECT count(*) FROM ferry_pending") + Outbox(connection).changeCount()
+            try PendingTable(connection).count() + Outbox(connection).changeCount()
         }
     }
 

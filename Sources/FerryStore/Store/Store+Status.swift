@@ -32,7 +32,7 @@ extension Store {
 
     /// The number of living objects in all tables.
     package func livingObjects() throws -> Int {
-        try read { try $0.count("SELECT coalesce(sum(count), 0) FROM ferry_digest") }
+        try read { try DigestTable($0).livingObjects() }
     }
 
     /// Writes a consistent copy of the database to an unused path.

@@ -15,10 +15,10 @@ struct LeavingKeys {
     func bring(after former: [String: [String]]) throws {
         let leaving = try Generations.load(MetaTable(connection: connection)).leaving
         for (number, key) in leaving where former[number] == nil {
-            let described = try connection.rows(
-                "SELECT name, identity FROM ferry_table WHERE number = CAST(? AS INTEGER)", .text(number))
-            guard let row = described.first, try IdentityText.parse(row[1].text).isSurrogate else { continue }
-            guard let affinity = schema.table(row[0].text)?.column(key[0])?.affinity, affinity != .integer else {
+            guard let entry = try RegisteredTables(connection).all().first(where: { "\($0.number)" == number }),
+                try IdentityText.parse(entry.identity).isSurrogate
+            else { continue }
+            guard let affinity = schema.table(entry.name)?.column(key[0])?.affinity, affinity != .integer else {
                 continue
             }
             try bring("\(OwnNames.objects)\(number)", "object", "k0", "1", affinity)

@@ -23,9 +23,7 @@ struct Tracking {
     ) throws -> [LeftOutTable] {
         try ReplayFlag(connection).makeRoom()
         try connection.executeScript(StoreTables.create)
-        try connection.execute(
-            "INSERT INTO ferry_device(number, id, name, sequence, time) VALUES (1, ?, ?, 0, 0)",
-            .blob(identity.device.bytes[...]), .text(identity.deviceName))
+        try DeviceTable(connection).begin(identity.device, name: identity.deviceName)
         try meta.set(.version, StoreTables.version)
         try meta.set(.device, 1)
         try meta.set(.container, identity.container)
@@ -90,7 +88,7 @@ struct Tracking {
         let reader = SchemaReader(connection: connection)
         let schema = try reader.read()
         var plan = try TrackingPlan(kept: connection, schema, isNew: meta.integer(.schemaVersion) == nil && !rowsAreOld)
-        let known = Set(try connection.rows("SELECT number FROM ferry_table").map { $0[0].number })
+        let known = Set(try RegisteredTables(connection).numbers())
         let leaving = try Generations.load(meta).leaving
         let arriving = try GenerationPlan(connection, schema).decide(&plan.tracked, isPacked: isPacked)
         try LeavingKeys(connection, schema).bring(after: leaving)
@@ -141,8 +139,7 @@ struct Tracking {
             if !table.isLocal, !registry.isOfAnotherGeneration(table),
                 schema.table(table.name)?.primaryKey.isEmpty ?? false
             {
-                try connection.execute(
-                    "UPDATE ferry_digest SET token = NULL, shape = NULL WHERE \"table\" = ?", .integer(Int64(number)))
+                try DigestTable(connection).leave(number)
                 continue
             }
             let local = table.isLocal ? schema.table(table.name) : nil

@@ -51,12 +51,11 @@ struct RowComparison {
         try access.unified.forEachMember { joined[$0.table, default: [:]][$0.id] = $1 }
         listedJoined = joined
         var digests: [Int: StateDigests.Change] = [:]
-        let rest = tellsRows ? "shown, exceptions" : "0, 0"
-        try access.connection.forEachRow("SELECT \"table\", sum, count, \(rest) FROM ferry_digest") { row in
+        for entry in try DigestTable(access.connection).all(tellsRows: tellsRows) {
             var digest = StateDigests.Change()
-            (digest.sum, digest.count) = (UInt64(bitPattern: row.integer(1)), row.int(2))
-            (digest.shown, digest.exceptions) = (UInt64(bitPattern: row.integer(3)), row.int(4))
-            digests[row.int(0)] = digest
+            (digest.sum, digest.count) = (entry.sum, Int(entry.count))
+            (digest.shown, digest.exceptions) = (entry.shown, Int(entry.exceptions))
+            digests[entry.table] = digest
         }
         self.digests = digests
     }

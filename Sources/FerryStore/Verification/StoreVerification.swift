@@ -41,7 +41,7 @@ struct StoreVerification {
     }
 
     private func compare(_ report: inout VerificationReport) throws {
-        if try access.connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0 {
+        if try !PendingTable(access.connection).isEmpty {
             throw FerryError(
                 .busy,
                 "Changes wait that Ferry has not packed yet, so rows cannot be compared with the state. Try again when "
@@ -67,7 +67,8 @@ struct StoreVerification {
         let rows = try RowModel(schema, policies: ModelPolicies(access.registry), borrowing: access.connection)
         let stored = try StoredState(access, schema, rows.equality)
         rows.referredKeys = Dictionary(
-            stored.tables.map { (foldedName($0.table.name), $0.referredKeys) }) { first, _ in first }
+            stored.tables.map { (foldedName($0.table.name), $0.referredKeys) }
+        ) { first, _ in first }
         let outcomes = try rows.outcomes(
             of: stored.tables.flatMap { $0.objects.map(\.plain) },
             given: tables.reasons.isEmpty ? [:] : given(stored, schema))

@@ -94,13 +94,9 @@ struct PlainReferenceChange {
                 guard state.shown.hasRow, state.kept.fields.hasAny(of: key.columns), !state.key.isEmpty else {
                     continue
                 }
-                let slots = state.key.indices.map { "k\($0)" }.joined(separator: ", ")
-                let places = state.key.map { _ in "?" }.joined(separator: ", ")
                 for column in key.columns where state.kept.fields.has(column) {
-                    try former.connection.execute(
-                        "INSERT INTO ferry_pending(\"table\", event, mask, at, \(slots)) VALUES (\(table.id), "
-                            + "\(PendingEvent.update.rawValue), \(ColumnMask.mask(of: column)), "
-                            + "julianday('now'), \(places))", state.key)
+                    try PendingTable(former.connection).note(
+                        .update, in: table.id, state.key, mask: ColumnMask.mask(of: column))
                 }
             }
         }

@@ -5,6 +5,11 @@ import Foundation
 struct MetaTable {
     let connection: SQLConnection
 
+    /// An SQL expression with a value.
+    static func expression(_ name: Name) -> String {
+        "(SELECT value FROM ferry_meta WHERE name = '\(name.rawValue)')"
+    }
+
     private func value(_ name: String) throws -> FieldValue {
         try connection.firstValue("SELECT value FROM ferry_meta WHERE name = ?", .text(name)) ?? .null
     }

@@ -13,9 +13,9 @@ struct OwnNames {
         }
         var names = Self.fixed
         if try Self.isSealed(connection) { names.formUnion(Self.sealed) }
-        try connection.forEachRow("SELECT number FROM ferry_table") { row in
-            names.insert("\(Self.objects)\(row.int(0))")
-            names.insert("\(Self.oldRows)\(row.int(0))")
+        for number in try RegisteredTables(connection).numbers() {
+            names.insert("\(Self.objects)\(number)")
+            names.insert("\(Self.oldRows)\(number)")
         }
         tables = names
     }
@@ -141,7 +141,7 @@ struct FreeNumbers {
             }
             self.taken = taken
         }
-        var number = try connection.count("SELECT coalesce(max(number), 0) + 1 FROM ferry_table")
+        var number = try RegisteredTables(connection).nextNumber()
         while taken.contains("\(OwnNames.objects)\(number)") || taken.contains("\(OwnNames.oldRows)\(number)") {
             number += 1
         }

@@ -23,8 +23,8 @@ struct OwnRemains {
         for (name, columns) in columns where Self.isOwn(foldedName(name), columns) { present[foldedName(name)] = name }
         var needed = OwnNames.fixed
         if present["ferry_table"] != nil {
-            try connection.forEachRow("SELECT number FROM ferry_table") { row in
-                needed.insert("\(OwnNames.objects)\(row.int(0))")
+            for number in try RegisteredTables(connection).numbers() {
+                needed.insert("\(OwnNames.objects)\(number)")
             }
         }
         // The columns of before-images alone prove little.

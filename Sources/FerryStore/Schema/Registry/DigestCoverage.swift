@@ -1,28 +1,16 @@
 import FerryCore
 
-/// The coverage of a table's digest: the columns, and the schema that shows the rows. `StateDigests` keeps the sums in
-/// the same table, `ferry_digest`.
+/// The coverage of a table's digest: the columns, and the schema that shows the rows (`DigestTable`).
 enum DigestCoverage {
     /// Enters the coverage of a table's digest; the sum of a new table is 0.
     /// - Returns: true if the object checksums must be computed anew, because columns are gone.
     static func enter(_ table: TrackedTable, _ shape: TableShape?, _ connection: SQLConnection) throws -> Bool {
-        let number = FieldValue.integer(Int64(table.id))
-        let columns = table.isLocal ? table.localColumns : []
-        let list = columns.map { "\($0.id)" }.joined(separator: ",")
-        var former: Set<Substring> = []
-        let known = try connection.firstValue("SELECT columns FROM ferry_digest WHERE \"table\" = ?", number)
-        if case .text(let bytes)? = known {
-            let text = String(decoding: bytes, as: UTF8.self)
-            former = Set(text.split(separator: ","))
-        }
-        try connection.execute(
-            """
-            INSERT INTO ferry_digest("table", token, columns, sum, count, shape) VALUES (?1, ?2, ?3, 0, 0, ?4)
-            ON CONFLICT("table") DO UPDATE
-            SET token = excluded.token, columns = excluded.columns, shape = excluded.shape
-            """, number, table.isLocal ? .integer(Int64(token(table))) : .null, .text(list),
-            shape.map { .integer(Int64(bitPattern: $0.value)) } ?? .null)
-        return !former.isSubset(of: list.split(separator: ","))
+        let digests = DigestTable(connection)
+        let columns = table.isLocal ? table.localColumns.map(\.id) : []
+        let former = Set(try digests.columns(of: table.id))
+        try digests.enter(
+            table.id, token: table.isLocal ? token(table) : nil, columns: columns, shape: shape.map(\.value))
+        return !former.isSubset(of: columns)
     }
 
     /// Identifies a table with the digest's covered columns. Only digests with equal tokens are comparable.

@@ -104,10 +104,7 @@ struct GenerationPlan {
 
     /// The names of a generation's columns, in lower case.
     private func values(of present: TableGeneration) throws -> Set<String> {
-        Set(
-            try connection.rows("SELECT name FROM ferry_column WHERE \"table\" = \(present.number)").map {
-                foldedName($0[0].text)
-            })
+        Set(try RegisteredTables(connection).columns(of: present.number).map(foldedName))
     }
 
     /// The key columns after a rename: the table lacks the former names, and the new key has as many new columns.

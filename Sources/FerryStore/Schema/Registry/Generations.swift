@@ -52,16 +52,9 @@ struct TableGeneration: Sendable {
     /// All generations of a table, in order of registration.
     /// - Parameter name: compared as SQLite compares names: a peer may use a different letter case.
     static func all(_ name: String, _ connection: SQLConnection) throws -> [TableGeneration] {
-        var found: [TableGeneration] = []
-        try connection.forEachRow(
-            "SELECT number, name, identity FROM ferry_table WHERE name = ? COLLATE NOCASE ORDER BY number",
-            [.text(ArraySlice(name.utf8))]
-        ) { row in
-            found.append(
-                TableGeneration(
-                    number: row.int(0), name: row.string(1), identity: try IdentityText.parse(row.string(2))))
+        try RegisteredTables(connection).generations(of: name).map {
+            TableGeneration(number: $0.number, name: $0.name, identity: try IdentityText.parse($0.identity))
         }
-        return found
     }
 
     /// The generation with the given identity; `nil` if never registered.

@@ -41,11 +41,9 @@ struct PlainReferenceList {
             if try connection.count("SELECT EXISTS(SELECT 1 FROM ferry_policy WHERE target = ?)", text) == 0 {
                 try connection.execute("INSERT INTO ferry_policy VALUES (?, ?)", text, .text(word))
                 // Triggers are off.
-                try connection.execute(
-                    """
-                    INSERT INTO ferry_pending("table", event, at, k0)
-                    SELECT number, \(PendingEvent.insert.rawValue), julianday('now'), ? FROM ferry_table WHERE name = ?
-                    """, text, .text(PolicyList.table))
+                if let list = try RegisteredTables(connection).generations(of: PolicyList.table).first {
+                    try PendingTable(connection).note(.insert, in: list.number, [text])
+                }
             }
             try connection.execute(
                 "INSERT OR IGNORE INTO ferry_policy_applied VALUES (?, ?)", text, .text(word))

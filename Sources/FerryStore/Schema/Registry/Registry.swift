@@ -71,10 +71,11 @@ struct Registry: Sendable {
 
     /// Reads the registered tables and describes each table by the local schema.
     init(_ connection: SQLConnection, _ schema: Schema) throws {
-        try connection.forEachRow("SELECT number, name, identity FROM ferry_table ORDER BY number") { row in
-            let identity = try IdentityText.parse(row.string(2))
+        let registered = RegisteredTables(connection)
+        for entry in try registered.all() {
             let table = TrackedTable(
-                id: row.int(0), name: row.string(1), identity: identity, isLocal: false, columns: [], keyColumns: [])
+                id: entry.number, name: entry.name, identity: try IdentityText.parse(entry.identity), isLocal: false,
+                columns: [], keyColumns: [])
             tables[table.id] = table
             generations[foldedName(table.name), default: []].append(table.id)
         }
@@ -82,17 +83,16 @@ struct Registry: Sendable {
         for (name, all) in generations {
             numbers[name] = present.shown[name].flatMap { all.contains($0) ? $0 : nil } ?? all[0]
         }
-        try connection.forEachRow("SELECT \"table\", number, name FROM ferry_column ORDER BY \"table\", number") {
-            row in
-            guard let table = tables[row.int(0)] else { return }
+        try registered.forEachColumn { number, column, name in
+            guard let table = tables[number] else { return }
             // A column's number is its place.
-            guard row.int(1) == table.columns.count else {
+            guard column == table.columns.count else {
                 throw FerryError(
                     .databaseCorrupt,
                     "Ferry's list of the columns of \(table.name) has a gap. Run `ferry doctor`; a backup, or `ferry leave` "
                         + "and `ferry join`, mends it.")
             }
-            table.columns.append(TrackedColumn(id: row.int(1), name: row.string(2), isLocal: false))
+            table.columns.append(TrackedColumn(id: column, name: name, isLocal: false))
         }
         let namesLeaving = Set(
             present.leaving.keys.compactMap { Int($0).flatMap { tables[$0] } }.map { foldedName($0.name) })
@@ -341,27 +341,19 @@ struct Registry: Sendable {
     ) throws -> Int {
         var known = try TableGeneration.named(name, identity, connection)?.number
         if known == nil {
-            try connection.execute(
-                "INSERT INTO ferry_table(number, name, identity) VALUES (?, ?, ?)",
-                .integer(Int64(numbers.next())), .text(name), .text(IdentityText.format(identity)))
+            let number = try numbers.next()
+            try RegisteredTables(connection).enter(
+                .init(number: number, name: name, identity: IdentityText.format(identity)))
             let keyColumns: [String] = if case .key(let columns) = identity { columns } else { ["key"] }
             let table = TrackedTable(
-                id: Int(connection.lastInsertedKey), name: name, identity: identity, isLocal: false, columns: [],
+                id: number, name: name, identity: identity, isLocal: false, columns: [],
                 keyColumns: keyColumns)
             for statement in StoreTables.createObjectTable(table) { try connection.executeScript(statement) }
             _ = try DigestCoverage.enter(table, nil, connection)
             known = table.id
         }
         guard let known else { throw FerryError(.internalInconsistency, "A table was not entered.") }
-        let number = FieldValue.integer(Int64(known))
-        for column in columns {
-            try connection.execute(
-                """
-                INSERT INTO ferry_column("table", number, name)
-                SELECT ?1, coalesce((SELECT max(number) + 1 FROM ferry_column WHERE "table" = ?1), 0), ?2
-                WHERE NOT EXISTS (SELECT 1 FROM ferry_column WHERE "table" = ?1 AND name = ?2 COLLATE NOCASE)
-                """, number, .text(column))
-        }
+        for column in columns { try RegisteredTables(connection).enterColumn(column, in: known) }
         return known
     }
 }

@@ -64,10 +64,10 @@ struct RegistryVersion: Equatable {
         counts =
             try connection.rows(
                 """
-                SELECT (SELECT value FROM ferry_meta WHERE name = 'version'),
-                    (SELECT count(*) FROM ferry_table), (SELECT count(*) FROM ferry_column),
-                    (SELECT value FROM ferry_meta WHERE name = 'policies'),
-                    (SELECT value FROM ferry_meta WHERE name = 'device')
+                SELECT \(MetaTable.expression(.version)),
+                    \(RegisteredTables.counts),
+                    \(MetaTable.expression(.policies)),
+                    \(MetaTable.expression(.device))
                 """
             ).first ?? []
     }

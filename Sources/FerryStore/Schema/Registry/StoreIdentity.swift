@@ -38,11 +38,11 @@ extension StoreIdentity {
         guard let number = try meta.integer(.device), let container: ContainerID = try meta.id(.container) else {
             return nil
         }
-        let row = try connection.rows("SELECT id, name FROM ferry_device WHERE number = ?", .integer(number)).first
-        guard case .blob(let bytes)? = row?[0], let device = DeviceID(bytes: bytes), case .text(let name)? = row?[1]
-        else { throw FerryError(.internalInconsistency, "The store does not say which device it is.") }
+        guard let device = try DeviceTable(connection).entry(number) else {
+            throw FerryError(.internalInconsistency, "The store does not say which device it is.")
+        }
         return StoreIdentity(
-            device: device, deviceName: String(decoding: name, as: UTF8.self), container: container,
+            device: device.id, deviceName: device.name, container: container,
             containerName: try meta.string(.containerName) ?? "", containerPath: try meta.string(.containerPath) ?? "",
             genesis: try genesis(meta))
     }

@@ -211,7 +211,7 @@ extension TrackingPlan {
     ///   device's selection, named tables and columns may be missing.
     init(kept connection: SQLConnection, _ schema: Schema, isNew: Bool = false) throws {
         let selection = try MetaTable(connection: connection).string(.selection).map(SelectionText.parse)
-        let elsewhere = try connection.rows("SELECT name FROM ferry_table").map { foldedName($0[0].text) }
+        let elsewhere = try RegisteredTables(connection).all().map { foldedName($0.name) }
         try self.init(schema, selection ?? TableSelection(), isNew: isNew, elsewhere: Set(elsewhere))
     }
 }
