@@ -218,6 +218,49 @@ final class MissingFunctionTests: XCTestCase {
         XCTAssertEqual(try a.query("SELECT * FROM ferry_pending"), [])
     }
 
+    /// A key by the app's collation, and a column under a policy: their tables cannot be merged without the app.
+    func testALogWaitsForATableThatCannotBeMergedAndGoesOnInAllOtherTables() throws {
+        let sql = """
+            CREATE TABLE p(k TEXT COLLATE plain PRIMARY KEY, v);
+            CREATE TABLE n(k TEXT PRIMARY KEY, v TEXT COLLATE plain UNIQUE, count INTEGER);
+            CREATE TABLE o(k TEXT PRIMARY KEY, v)
+            """
+        for (name, statement) in [
+            ("p", "INSERT INTO p VALUES ('a', 1)"), ("n", "INSERT INTO n VALUES ('a', 'Rock', 1)"),
+        ] {
+            let (a, b, third) = (try device(1, sql), try device(2, sql), try device(3, sql))
+            try a.store.setPolicies([PolicySetting(.column(table: "n", column: "count"), ColumnPolicy.counter.word)])
+            try a.flush()
+            for device in [b, third] { try device.receive(a) }
+            try strip(b)
+            try a.run("\(statement); INSERT INTO o VALUES ('with it', 1)")
+            try a.flush()
+            try a.run("INSERT INTO o VALUES ('after it', 1); UPDATE o SET v = 2 WHERE k = 'with it'")
+            try a.flush()
+            let outcome = try b.receive(a)
+            XCTAssertEqual(outcome.refused[a.id]?.code, .missingFunction)
+            XCTAssertEqual(try b.query("SELECT * FROM o ORDER BY k"), ["after it|1", "with it|2"])
+            XCTAssertEqual(try b.query("SELECT v FROM \(name) NOT INDEXED"), [])
+            // Nothing is done twice.
+            let before = try b.store.dataVersion()
+            XCTAssertEqual(try b.receive(a).replayed, 0)
+            XCTAssertEqual(try b.store.dataVersion(), before)
+            XCTAssertFalse(try b.store.needsPass())
+            // What comes later goes on too, and what this device writes meanwhile is later than what it saw.
+            try write(b, "UPDATE o SET v = 3 WHERE k = 'after it'")
+            try b.flush()
+            try a.run("UPDATE o SET v = 4 WHERE k = 'with it'")
+            try a.flush()
+            try b.receive(a)
+            try third.receive(a)
+            try third.receive(b)
+            XCTAssertEqual(try b.query("SELECT * FROM o ORDER BY k"), ["after it|3", "with it|4"])
+            XCTAssertEqual(try third.query("SELECT * FROM o ORDER BY k"), ["after it|3", "with it|4"])
+            try settle([a, b, third], ["SELECT * FROM \(name)", "SELECT * FROM o ORDER BY k"])
+            XCTAssertEqual(try b.query("SELECT count(*) FROM \(name)"), ["1"])
+        }
+    }
+
     func testRandomStoriesEndWithTheSameRows() throws {
         let seeds = ProcessInfo.processInfo.environment["FERRY_SEEDS"].flatMap { Int($0) } ?? 40
         var (waits, holds) = (0, 0)

@@ -35,7 +35,7 @@ struct PreexistingRowFilter {
             device: access.device, sequence: 0, time: session.clock.now, context: try access.versionVector(),
             tables: deletions)
         let touched = try AppTriggerSandbox(access).run {
-            let outcome = try ChangesetApplier(access).apply([changeset], &session.clock, isOwn: true)
+            let outcome = try ChangesetApplier(access).apply([changeset], &session.clock, movesPositions: false)
             // State unknown to remote devices must not bring the rows back.
             var seeds: [RowToken] = []
             for table in access.registry.parentsFirst {

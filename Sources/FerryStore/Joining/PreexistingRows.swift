@@ -233,7 +233,7 @@ private struct PreexistingRows {
         let changeset = Changeset(
             device: access.device, sequence: 0, time: session.clock.now, context: context, tables: changes)
         let outcome = try AppTriggerSandbox(access).run {
-            try ChangesetApplier(access).apply([changeset], &session.clock, isOwn: true)
+            try ChangesetApplier(access).apply([changeset], &session.clock, movesPositions: false)
         }
         session.touched.formUnion(outcome.tables)
     }

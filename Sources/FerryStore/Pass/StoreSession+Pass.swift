@@ -35,10 +35,13 @@ extension StoreSession {
 
 extension StoreAccess {
     /// Withdraws changesets that cannot be replayed now from a gate.
-    /// - Returns: true if all waiting tables are recorded as waiting.
-    func withdrawWaiting(_ gate: inout PolicyGate) throws -> Bool {
+    /// - Returns: whether all waiting tables are recorded as waiting, and whether logs can be replayed ahead.
+    func withdrawWaiting(_ gate: inout PolicyGate) throws -> (isKnown: Bool, isAhead: Bool) {
         let waiting = try gate.recordObstacles(self)
         gate.withdraw(registry, hooks)
-        return try Set(waiting.reasons.keys).isSubset(of: WaitingMark.load(meta)?.numbers ?? [])
+        var marks = try LogsAhead.load(meta)
+        let isAhead = !gate.ahead(&marks, registry, hooks).isEmpty
+        let isKnown = try Set(waiting.reasons.keys).isSubset(of: WaitingMark.load(meta)?.numbers ?? [])
+        return (isKnown, isAhead)
     }
 }

@@ -9,9 +9,13 @@ extension StoreSession {
     func replay(_ gate: inout PolicyGate, checksums: [DeviceID: Checksum]) throws {
         // More tables may wait now than before the transaction.
         if !access.waiting.isEmpty { try gate.recordObstacles(access) }
-        if !gate.rest.isEmpty {
+        if !gate.isEmpty {
             try checkSequence(Array(gate.rest))
-            let replayed = try replaying { try replay(&gate) }
+            let replayed = try replaying {
+                let replayed = try replay(&gate)
+                try replayAhead(gate)
+                return replayed
+            }
             try access.contexts.prune()
             for device in replayed {
                 // If a log stopped within a segment, the last checksum is unknown.
@@ -20,6 +24,28 @@ extension StoreSession {
             }
         }
         outcome.refused = gate.refused
+    }
+
+    /// Replays what waiting logs have in other tables. Their positions stay.
+    private func replayAhead(_ gate: PolicyGate) throws {
+        var marks = try LogsAhead.load(access.meta)
+        let before = marks
+        marks.keep(Set(gate.refused.keys))
+        let changesets = gate.ahead(&marks, access.registry, access.hooks)
+        if !changesets.isEmpty {
+            var times = try access.versionVector().positions.mapValues(\.time)
+            for changeset in changesets {
+                let former = times[changeset.device] ?? .zero
+                try access.contexts.record(changeset.context, of: changeset.device, after: former)
+                times[changeset.device] = max(former, changeset.time)
+            }
+            let merged = try AppTriggerSandbox(access).run {
+                try ChangesetApplier(access).apply(changesets, &clock, movesPositions: false)
+            }
+            count(merged)
+            try passOn(changesets)
+        }
+        if marks != before { try marks.save(access.meta) }
     }
 
     /// Replays the changesets allowed by the policies, each part under the policies of earlier parts.

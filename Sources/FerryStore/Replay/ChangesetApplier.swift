@@ -33,10 +33,10 @@ struct ChangesetApplier {
     /// Replays changesets, consecutive for each device and following the replayed position.
     /// - Parameters:
     ///   - snapshot: for parts of a snapshot: the relation of snapshot and store. Then no device's position moves.
-    ///   - isOwn: true for this device's own changesets, staged by the caller. They move no position either.
+    ///   - movesPositions: false for this device's own changesets, staged by the caller, and for parts of changesets.
     func apply(
         _ changesets: [Changeset], _ clock: inout HybridClock, from snapshot: SnapshotCoverage? = nil,
-        isOwn: Bool = false
+        movesPositions: Bool = true
     ) throws -> Outcome {
         var outcome = Outcome()
         let wall = access.clock.milliseconds()
@@ -45,7 +45,7 @@ struct ChangesetApplier {
         var positions = ReplayedPositions(access)
         for changeset in changesets {
             clock.observe(changeset.time, wallMilliseconds: wall)
-            if snapshot == nil && !isOwn { try positions.note(changeset) }
+            if snapshot == nil && movesPositions { try positions.note(changeset) }
             for changes in changeset.tables {
                 guard let table = access.registry.table(named: changes.name, changes.identity) else {
                     throw FerryError(.internalInconsistency, "The table \(changes.name) was not entered before replay.")

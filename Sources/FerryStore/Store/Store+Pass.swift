@@ -37,14 +37,14 @@ extension Store {
         gate.withdrawInadmissible(ChangesetAdmission(clock))
         try enter(tablesOf: Array(gate.rest))
         if !incoming.isEmpty {
-            let isWaitingKnown = try readAccess { try $0.withdrawWaiting(&gate) }
+            let waiting = try readAccess { try $0.withdrawWaiting(&gate) }
             // A waiting device must not make every pass write.
-            if try gate.rest.isEmpty && !needsPass() {
+            if try gate.rest.isEmpty && !waiting.isAhead && !needsPass() {
                 var outcome = PassOutcome()
                 outcome.refused = gate.refused
                 return outcome
             }
-            if !isWaitingKnown { _ = try transaction { try $0.recordWaitingTables(hasFailed: false) } }
+            if !waiting.isKnown { _ = try transaction { try $0.recordWaitingTables(hasFailed: false) } }
         }
         let admitted = gate
         return try passing(encode) { session in

@@ -120,6 +120,8 @@ struct MetaTable {
         case generations
         /// The tables the last pass could not write to, as JSON (`WaitingMark`).
         case waitingTables
+        /// How far waiting logs were replayed without the tables for which they wait, as JSON (`LogsAhead`).
+        case ahead
         /// The number of triggers on each table when last made, as JSON by the table's number.
         case triggers
         /// The first record of a sealed container's membership, in hexadecimal digits; missing for an open container.
