@@ -46,7 +46,7 @@ struct BeforeImageTable {
         // The mark of `NondeterministicDefaults` is removed: recorded rows lack the new columns, and are recorded
         // again. A before-image without its pending change is removed: the next pending change with that number could
         // not be written.
-        try connection.execute("DELETE FROM \(name) WHERE sequence NOT IN (SELECT sequence FROM ferry_pending)")
+        try connection.execute("DELETE FROM \(name) WHERE sequence NOT IN (\(PendingTable.sequences))")
         return added
     }
 }

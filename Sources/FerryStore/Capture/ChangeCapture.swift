@@ -53,7 +53,7 @@ struct ChangeCapture {
         if let insertions = try consumeInsertions(
             mintedPrefix, through: end, &clock, maximumBytes: maximumBytes)
         {
-            try empty("ferry_pending", through: end, isLast: isLast)
+            try empty(PendingTable.name, through: end, isLast: isLast)
             return Result(
                 tables: insertions.tables, touched: insertions.touched, rowsWithoutKey: insertions.rowsWithoutKey,
                 keylessTables: insertions.keylessTables, isLast: isLast)
@@ -64,7 +64,7 @@ struct ChangeCapture {
         let result = try history.finish(maximumBytes: maximumBytes)
         clock = history.clock
         let emptied = log.tablesWithBeforeImages.sorted().map { access.registry[$0].beforeImageTable }
-        for table in emptied + ["ferry_pending"] {
+        for table in emptied + [PendingTable.name] {
             try empty(table, through: end, isLast: isLast)
         }
         return Result(
@@ -101,16 +101,10 @@ struct ChangeCapture {
 
     /// The sequence of the last pending change to pack, and whether none is left behind; `nil` without any.
     private func end(of limit: Int) throws -> (sequence: Int64, isLast: Bool)? {
-        guard
-            let ends = try connection.rows(
-                "SELECT (SELECT min(sequence) FROM ferry_pending), (SELECT max(sequence) FROM ferry_pending)"
-            ).first, case .integer(let first) = ends[0], case .integer(let last) = ends[1]
-        else { return nil }
+        let pending = PendingTable(connection)
+        guard let (first, last) = try pending.ends() else { return nil }
         if UInt64(bitPattern: last &- first) < UInt64(limit) { return (last, true) }
-        let end = try connection.firstValue(
-            "SELECT max(sequence) FROM (SELECT sequence FROM ferry_pending ORDER BY sequence LIMIT ?)",
-            .integer(Int64(limit)))
-        guard case .integer(let end)? = end else { return nil }
+        guard let end = try pending.end(ofOldest: limit) else { return nil }
         return (end, end == last)
     }
 }

@@ -18,13 +18,13 @@ struct PendingKeys {
     private var moved: [[FieldValue]: [FieldValue]] = [:]
 
     init(_ table: TrackedTable, _ connection: SQLConnection) throws {
-        let slots = table.keyColumns.indices.map { "k\($0)" }.joined(separator: ", ")
-        try connection.forEachRow(
-            "SELECT event, value, \(slots) FROM ferry_pending WHERE \"table\" = \(table.id) ORDER BY sequence"
+        typealias Column = PendingTable.Column
+        try PendingTable(connection).forEach(
+            width: table.keyColumns.count, where: "\"table\" = \(table.id)"
         ) { row in
-            guard let event = PendingEvent(rawValue: row.int(0)) else { return }
-            let key = table.keyColumns.indices.map { row.value(2 + Int32($0)) }
-            take(event, key, former: [row.value(1)])
+            guard let event = PendingEvent(rawValue: row.int(Column.event)) else { return }
+            let key = table.keyColumns.indices.map { row.value(Column.key + Int32($0)) }
+            take(event, key, former: [row.value(Column.value)])
         }
         for (key, holder) in holders { if case .row(let former) = holder { moved[former] = key } }
     }

@@ -26,29 +26,28 @@ struct PendingLog {
     /// - Parameter clock: advanced past every assigned time.
     init(_ access: StoreAccess, through end: Int64, _ clock: inout HybridClock) throws {
         let registry = access.registry
-        let slots = (0..<registry.keyWidth).map { "k\($0)" }.joined(separator: ", ")
         var last: TrackedTable?
-        try access.connection.forEachRow(
-            """
-            SELECT sequence, "table", event, mask, at, value, \(slots) FROM ferry_pending
-            WHERE sequence <= ? ORDER BY sequence
-            """, [.integer(end)]
+        typealias Column = PendingTable.Column
+        try PendingTable(access.connection).forEach(
+            width: registry.keyWidth, where: "sequence <= ?", [.integer(end)]
         ) { row in
-            let number = row.int(1)
+            let number = row.int(Column.table)
             if last?.id != number { last = registry.tables[number] }
-            guard let table = last, let event = PendingEvent(rawValue: row.int(2)) else { return }
+            guard let table = last, let event = PendingEvent(rawValue: row.int(Column.event)) else { return }
             if event == .delete || event == .examine { tablesWithBeforeImages.insert(number) }
             // Pending changes of a dropped table are void. Their before-images are removed with them.
             if !table.isLocal { return }
             // An update without any change is ignored.
-            if event == .update, Int32(truncatingIfNeeded: row.integer(3)) == 0 { return }
-            if event == .update || event == .review, !ColumnMask.isValid(row.integer(3), below: table.columns.count) {
+            if event == .update, Int32(truncatingIfNeeded: row.integer(Column.mask)) == 0 { return }
+            if event == .update || event == .review,
+                !ColumnMask.isValid(row.integer(Column.mask), below: table.columns.count)
+            {
                 throw FerryError(
                     .databaseCorrupt,
                     "A pending change of \(table.name) names a column that the table does not have. Run `ferry doctor`; "
                         + "a backup, or `ferry leave` and `ferry join`, mends it.")
             }
-            let key = (0..<table.keyColumns.count).map { row.value(6 + Int32($0)) }
+            let key = (0..<table.keyColumns.count).map { row.value(Column.key + Int32($0)) }
             if key.contains(.null) {
                 if event == .insert { rowsWithoutKey += 1 }
                 if event != .delete { keylessTables.insert(number) }
@@ -57,15 +56,16 @@ struct PendingLog {
             // A row without the former key belongs only to the next generation (`GenerationChange`).
             if table.identity.isSurrogate, registry.leaving.contains(table.id), key[0].integerKey == nil { return }
             let time: HybridTime
-            if row.isNull(4) {
+            if row.isNull(Column.time) {
                 time = try access.oldTime()
             } else {
-                time = clock.advance(toMilliseconds: access.milliseconds(capturedOn: row.double(4)))
+                time = clock.advance(toMilliseconds: access.milliseconds(capturedOn: row.double(Column.time)))
             }
             changes.append(
                 Change(
-                    sequence: row.integer(0), table: table, event: event, mask: row.integer(3), time: time,
-                    value: row.value(5), key: key))
+                    sequence: row.integer(Column.sequence), table: table, event: event, mask: row.integer(Column.mask),
+                    time: time,
+                    value: row.value(Column.value), key: key))
         }
     }
 }

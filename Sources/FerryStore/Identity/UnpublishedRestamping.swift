@@ -156,14 +156,9 @@ struct UnpublishedRestamping {
     /// The values of an object's row when last packed, except for later changes. For a pending deletion, the trigger
     /// kept the values; the row now under the key may belong to a different object.
     private func presentRow(_ key: [FieldValue], _ table: TrackedTable) throws -> ColumnValues? {
-        let condition = key.indices.map { "k\($0) IS ?" }.joined(separator: " AND ")
-        let deletion = try access.connection.rows(
-            "SELECT sequence FROM ferry_pending WHERE \"table\" = \(table.id) AND event = \(PendingEvent.delete.rawValue) "
-                + "AND \(condition) ORDER BY sequence LIMIT 1", values: key
-        ).first
+        let deletion = try PendingTable(access.connection).first(.delete, in: table.id, key)
         let reader = access.reader(of: table.id)
-        if case .integer(let sequence)? = deletion?[0] { return try reader.readOld(sequence) }
-        return try reader.read(key)
+        return try deletion.map { try reader.readOld($0) } ?? reader.read(key)
     }
 
     /// The unpublished registers by their new times. A column without a known value is left out.

@@ -13,18 +13,11 @@ struct DeferredChanges {
 
     func putAside() throws {
         if tables.isEmpty { return }
-        let condition = "\"table\" IN (\(tables.map { "\($0)" }.joined(separator: ", ")))"
-        try connection.executeScript(
-            """
-            DROP TABLE IF EXISTS temp.ferry_held;
-            CREATE TEMP TABLE ferry_held AS SELECT * FROM ferry_pending WHERE \(condition);
-            DELETE FROM ferry_pending WHERE \(condition)
-            """)
+        try PendingTable(connection).putAside(tables)
     }
 
     func putBack() throws {
         if tables.isEmpty { return }
-        try connection.executeScript(
-            "INSERT INTO ferry_pending SELECT * FROM temp.ferry_held; DROP TABLE temp.ferry_held")
+        try PendingTable(connection).putBack()
     }
 }

@@ -23,9 +23,9 @@ struct LeavingKeys {
             }
             try bring("\(OwnNames.objects)\(number)", "object", "k0", "1", affinity)
             let isOfTable = "\"table\" = \(number)"
-            try bring("ferry_pending", "sequence", "k0", isOfTable, affinity)
+            try bring(PendingTable.name, "sequence", "k0", isOfTable, affinity)
             let isRekey = "\(isOfTable) AND event = \(PendingEvent.rekey.rawValue)"
-            try bring("ferry_pending", "sequence", "value", isRekey, affinity)
+            try bring(PendingTable.name, "sequence", "value", isRekey, affinity)
         }
     }
 

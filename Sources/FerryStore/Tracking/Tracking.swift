@@ -106,7 +106,7 @@ struct Tracking {
         let meanings = ColumnMeanings(connection, schema)
         if try meanings.update(registry) { registry = try Registry(connection, schema) }
         if isPacked { try meanings.appendRewritten(registry) } else { try meanings.recordRewritten(registry) }
-        try widenPending(registry.keyWidth)
+        try PendingTable(connection).widen(to: registry.keyWidth)
         // Parents first: a child's record then finds the parent's record, even if a flush ends in between.
         let names = Set(plan.tracked.map { foldedName($0.name) })
         let planned = Set(registry.tables.values.filter { $0.isLocal && names.contains(foldedName($0.name)) }.map(\.id))
@@ -200,15 +200,6 @@ struct Tracking {
         }.map(\.name)
     }
 
-    /// Adds columns to `ferry_pending` for the widest key.
-    private func widenPending(_ width: Int) throws {
-        let present = try connection.count(
-            "SELECT count(*) FROM pragma_table_info('ferry_pending') WHERE name LIKE 'k%'")
-        for slot in present..<max(present, width) {
-            try connection.executeScript("ALTER TABLE ferry_pending ADD COLUMN k\(slot)")
-        }
-    }
-
     /// Replaces a table's triggers by triggers for the present columns, unless they are equal: each dropped or made
     /// trigger makes SQLite read the schema.
     /// - Returns: true if the database has new columns; peers' values may wait for them.
@@ -246,30 +237,25 @@ struct Tracking {
         let slots = table.keyColumns.indices.map { "k\($0)" }
         // A 16-byte key equal to the ID is stored only as the ID.
         let known = slots.count == 1 ? "coalesce(k0, object)" : slots.joined(separator: ", ")
-        try connection.executeScript(
-            """
-            INSERT INTO ferry_pending("table", event, at, \(slots.joined(separator: ", ")))
-            SELECT \(table.id), \(PendingEvent.insert.rawValue), \(areOld ? "NULL" : "julianday('now')"), * FROM (
-                SELECT \(table.keyList) FROM \(quoted(table.name))
-                EXCEPT SELECT \(known) FROM \(table.objectTable)
-                WHERE \(Visibility.way) IN (\(Visibility.row.rawValue), \(Visibility.anomalousRow.rawValue)))
-            """)
+        try PendingTable(connection).note(
+            .insert, in: table.id,
+            .init(
+                query: """
+                    SELECT \(table.keyList) FROM \(quoted(table.name))
+                    EXCEPT SELECT \(known) FROM \(table.objectTable)
+                    WHERE \(Visibility.way) IN (\(Visibility.row.rawValue), \(Visibility.anomalousRow.rawValue))
+                    """, width: slots.count), isOld: areOld)
     }
 
     /// Records values of a new column from before its triggers: every value but the default. For a column that replaces
     /// a former meaning, all rows are recorded. A peer's value waiting for the column takes precedence
     /// (`LocalChangeWriter`).
     private func recordValues(of column: TrackedColumn, _ table: TrackedTable) throws {
-        let slots = table.keyColumns.indices.map { "k\($0)" }.joined(separator: ", ")
-        try connection.executeScript(
-            """
-            INSERT INTO ferry_pending("table", event, mask, at, \(slots))
-            SELECT \(table.id), \(PendingEvent.review.rawValue), \(ColumnMask.mask(of: column.id)), julianday('now'),
-                \(table.keyList)
-            FROM \(quoted(table.name))
-            """
-                + (column.precursors.isEmpty
-                    ? " WHERE \(quoted(column.name)) IS NOT (\(column.defaultSQL ?? "NULL"))" : ""))
+        let condition =
+            column.precursors.isEmpty ? " WHERE \(quoted(column.name)) IS NOT (\(column.defaultSQL ?? "NULL"))" : ""
+        let keys = PendingTable.Keys(
+            query: "SELECT \(table.keyList) FROM \(quoted(table.name))\(condition)", width: table.keyColumns.count)
+        try PendingTable(connection).note(.review, in: table.id, keys, mask: ColumnMask.mask(of: column.id))
     }
 
     /// Removes all of Ferry's triggers and tables, except the table read by the app's own triggers or views.

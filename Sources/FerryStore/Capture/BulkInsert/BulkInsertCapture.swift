@@ -83,15 +83,14 @@ struct BulkInsertCapture {
     // MARK: Reading pending changes
 
     private mutating func read(through end: Int64, _ clock: inout HybridClock) throws {
-        let slots = (0..<access.registry.keyWidth).map { "k\($0)" }.joined(separator: ", ")
         var last: Insertions?
-        try access.connection.forEachRow(
-            """
-            SELECT "table", event, at, \(slots) FROM ferry_pending WHERE sequence <= ? ORDER BY sequence
-            """, [.integer(end)]
+        try PendingTable(access.connection).forEach(
+            width: access.registry.keyWidth, where: "sequence <= ?", [.integer(end)]
         ) { note in
-            guard note.int(1) == PendingEvent.insert.rawValue else { throw FastPathDecline.otherEvents }
-            let number = note.int(0)
+            guard note.int(PendingTable.Column.event) == PendingEvent.insert.rawValue else {
+                throw FastPathDecline.otherEvents
+            }
+            let number = note.int(PendingTable.Column.table)
             if last?.table.id != number { last = try insertions(into: number) }
             if let last { try take(note, last, &clock) }
         }
@@ -127,7 +126,7 @@ struct BulkInsertCapture {
         let table = insertions.table
         let first = insertions.keys.count
         for slot in table.keyColumns.indices {
-            let value = note.value(3 + Int32(slot))
+            let value = note.value(PendingTable.Column.key + Int32(slot))
             if case .null = value {
                 insertions.keys.removeSubrange(first...)
                 rowsWithoutKey += 1
@@ -136,10 +135,11 @@ struct BulkInsertCapture {
             }
             insertions.keys.append(value)
         }
-        if note.isNull(2) {
+        if note.isNull(PendingTable.Column.time) {
             insertions.times.append(try access.oldTime())
         } else {
-            insertions.times.append(clock.advance(toMilliseconds: access.milliseconds(capturedOn: note.double(2))))
+            insertions.times.append(
+                clock.advance(toMilliseconds: access.milliseconds(capturedOn: note.double(PendingTable.Column.time))))
         }
         insertions.objects.append(try object(insertions, key: first))
     }

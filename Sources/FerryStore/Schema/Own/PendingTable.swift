@@ -5,6 +5,9 @@ import FerryCore
 /// `Schema/Triggers/CaptureTriggers.swift` writes into the table, and the flush reads it (`PendingLog`).
 struct PendingTable {
     let connection: SQLConnection
+    static let name = "ferry_pending"
+    /// A query for the sequences of all pending changes.
+    static let sequences = "SELECT sequence FROM ferry_pending"
 
     init(_ connection: SQLConnection) { self.connection = connection }
 
@@ -50,5 +53,131 @@ struct PendingTable {
             "INSERT INTO ferry_pending(\"table\", event, mask, at, \(slots)) "
                 + "VALUES (\(table), \(event.rawValue), ?, julianday('now'), \(places))",
             [mask.map { .integer($0) } ?? .null] + key)
+    }
+
+    /// A query for the keys of rows, and the number of key columns.
+    struct Keys {
+        var query: String
+        var width: Int
+    }
+
+    /// Records a change of many rows that no trigger sees.
+    /// - Parameter isOld: true if the time of the change is unknown.
+    func note(
+        _ event: PendingEvent, in table: Int, _ keys: Keys, mask: Int64? = nil, isOld: Bool = false
+    ) throws {
+        try connection.executeScript(
+            """
+            INSERT INTO ferry_pending("table", event, mask, at, \(Self.slots(keys.width)))
+            SELECT \(table), \(event.rawValue), \(mask.map { "\($0)" } ?? "NULL"),
+                \(isOld ? "NULL" : "julianday('now')"), * FROM (\(keys.query))
+            """)
+    }
+
+    private static func slots(_ width: Int) -> String { (0..<width).map { "k\($0)" }.joined(separator: ", ") }
+
+    // MARK: Reading
+
+    /// The columns that `forEach` gives: these, and from `key` on the columns of the key.
+    enum Column {
+        static let sequence: Int32 = 0
+        static let table: Int32 = 1
+        static let event: Int32 = 2
+        static let mask: Int32 = 3
+        static let time: Int32 = 4
+        static let value: Int32 = 5
+        static let key: Int32 = 6
+    }
+
+    /// Calls `body` with each pending change, in their order.
+    /// - Parameters:
+    ///   - width: the number of key columns that are read.
+    ///   - condition: an SQL condition; `values` are its parameters.
+    func forEach(
+        width: Int, where condition: String, _ values: [FieldValue] = [], _ body: (SQLStatement) throws -> Void
+    ) throws {
+        try connection.forEachRow(
+            """
+            SELECT sequence, "table", event, mask, at, value, \(Self.slots(width)) FROM ferry_pending
+            WHERE \(condition) ORDER BY sequence
+            """, values, body)
+    }
+
+    /// The sequence of the first record of an event with a key; `nil` without one.
+    func first(_ event: PendingEvent, in table: Int, _ key: [FieldValue]) throws -> Int64? {
+        let condition = key.indices.map { "k\($0) IS ?" }.joined(separator: " AND ")
+        let found = try connection.rows(
+            "SELECT sequence FROM ferry_pending WHERE \"table\" = \(table) AND event = \(event.rawValue) "
+                + "AND \(condition) ORDER BY sequence LIMIT 1", values: key
+        ).first
+        if case .integer(let sequence)? = found?[0] { return sequence }
+        return nil
+    }
+
+    /// The sequences of the first and the last pending change; `nil` without any.
+    func ends() throws -> (first: Int64, last: Int64)? {
+        guard
+            let ends = try connection.rows(
+                "SELECT (SELECT min(sequence) FROM ferry_pending), (SELECT max(sequence) FROM ferry_pending)"
+            ).first, case .integer(let first) = ends[0], case .integer(let last) = ends[1]
+        else { return nil }
+        return (first, last)
+    }
+
+    /// The sequence of the last of the oldest pending changes; `nil` without any.
+    func end(ofOldest limit: Int) throws -> Int64? {
+        let end = try connection.firstValue(
+            "SELECT max(sequence) FROM (SELECT sequence FROM ferry_pending ORDER BY sequence LIMIT ?)",
+            .integer(Int64(limit)))
+        if case .integer(let end)? = end { return end }
+        return nil
+    }
+
+    // MARK: Columns and other tables
+
+    /// Adds columns for the widest key.
+    func widen(to width: Int) throws {
+        let present = try connection.count(
+            "SELECT count(*) FROM pragma_table_info('ferry_pending') WHERE name LIKE 'k%'")
+        for slot in present..<max(present, width) {
+            try connection.executeScript("ALTER TABLE ferry_pending ADD COLUMN k\(slot)")
+        }
+    }
+
+    /// The keys and times of updates of a column, as SQL values in the order of `restore`.
+    func texts(ofUpdatesOf column: Int, in table: Int, width: Int) throws -> [String] {
+        let slots = (0..<width).map { "quote(k\($0))" }.joined(separator: " || ', ' || ")
+        let mask = ColumnMask.mask(of: column)
+        let bit = mask & (1 << Int64(ColumnMask.groupSize) - 1)
+        return try connection.rows(
+            """
+            SELECT DISTINCT \(slots) || ', ' || quote(at) FROM ferry_pending WHERE "table" = \(table)
+                AND event = \(PendingEvent.update.rawValue)
+                AND mask >> \(ColumnMask.groupSize) = \(mask >> Int64(ColumnMask.groupSize)) AND mask & \(bit)
+            """
+        ).map { $0[0].text }
+    }
+
+    /// Records an update of a column again, by the SQL values of its key and time.
+    func restore(_ text: String, ofUpdateOf column: Int, in table: Int, width: Int) throws {
+        try connection.executeScript(
+            "INSERT INTO ferry_pending(\"table\", event, mask, \(Self.slots(width)), at) "
+                + "VALUES (\(table), \(PendingEvent.update.rawValue), \(ColumnMask.mask(of: column)), \(text))")
+    }
+
+    /// Sets the pending changes of some tables aside, until `putBack` in the same transaction.
+    func putAside(_ tables: [Int]) throws {
+        let condition = "\"table\" IN (\(tables.map { "\($0)" }.joined(separator: ", ")))"
+        try connection.executeScript(
+            """
+            DROP TABLE IF EXISTS temp.ferry_held;
+            CREATE TEMP TABLE ferry_held AS SELECT * FROM ferry_pending WHERE \(condition);
+            DELETE FROM ferry_pending WHERE \(condition)
+            """)
+    }
+
+    func putBack() throws {
+        try connection.executeScript(
+            "INSERT INTO ferry_pending SELECT * FROM temp.ferry_held; DROP TABLE temp.ferry_held")
     }
 }

@@ -103,19 +103,11 @@ struct ColumnMeanings {
         var generations = before
         for table in registry.tables.values where table.isLocal {
             for column in table.columns where column.isHidden && !column.isLocal {
-                let slots = table.keyColumns.indices.map { "quote(k\($0))" }.joined(separator: " || ', ' || ")
-                let mask = ColumnMask.mask(of: column.id)
-                let group = mask >> Int64(ColumnMask.groupSize)
-                let bit = mask & (1 << Int64(ColumnMask.groupSize) - 1)
-                let rows = try connection.rows(
-                    """
-                    SELECT DISTINCT \(slots) || ', ' || quote(at) FROM ferry_pending WHERE "table" = \(table.id)
-                        AND event = \(PendingEvent.update.rawValue) AND mask >> \(ColumnMask.groupSize) = \(group)
-                        AND mask & \(bit)
-                    """)
+                let rows = try PendingTable(connection).texts(
+                    ofUpdatesOf: column.id, in: table.id, width: table.keyColumns.count)
                 for row in rows {
                     let name = foldedName(ColumnMeaning.base(of: column.name) ?? column.name)
-                    generations.rewritten["\(table.id)", default: [:]][name, default: []].append(row[0].text)
+                    generations.rewritten["\(table.id)", default: [:]][name, default: []].append(row)
                 }
             }
         }
@@ -128,14 +120,11 @@ struct ColumnMeanings {
         if generations.rewritten.isEmpty { return }
         for (number, columns) in generations.rewritten.sorted(by: { $0.key < $1.key }) {
             guard let table = Int(number).flatMap({ registry.tables[$0] }), table.isLocal else { continue }
-            let slots = table.keyColumns.indices.map { "k\($0)" }.joined(separator: ", ")
             for (name, rows) in columns.sorted(by: { $0.key < $1.key }) {
                 guard let column = table.localColumns.first(where: { equalNames($0.name, name) }) else { continue }
-                let mask = ColumnMask.mask(of: column.id)
                 for row in rows {
-                    try connection.executeScript(
-                        "INSERT INTO ferry_pending(\"table\", event, mask, \(slots), at) "
-                            + "VALUES (\(table.id), \(PendingEvent.update.rawValue), \(mask), \(row))")
+                    try PendingTable(connection).restore(
+                        row, ofUpdateOf: column.id, in: table.id, width: table.keyColumns.count)
                 }
             }
         }
