@@ -7,7 +7,7 @@ package struct MemberDuties: Hashable, Sendable {
     package enum Duty: Hashable, Sendable {
         /// Let the newcomer of a claim in.
         case admit(Claim, Admission.Way)
-        /// Make an epoch, because there is none that is clean.
+        /// Make an epoch, because there is none that is clean, or because nobody can open the clean one here.
         case rotate
         /// Hand the current epoch on to members that lack it.
         case grant(EpochID, [DeviceID])
@@ -25,6 +25,8 @@ package struct MemberDuties: Hashable, Sendable {
         package var hasSomethingToPublish: Bool
         /// The epochs whose secrets are here.
         package var knownEpochs: Set<EpochID>
+        /// Epochs that the current one's ring cannot have, with the members that lack them (`MemberGraph.epochsBeside`).
+        package var besideCurrent: [EpochID: [DeviceID]] = [:]
         /// Claims that an invitation of this device is bound to, or whose words a person typed here.
         package var claims: [Claim]
         /// How far the logs of other devices are replayed here.
@@ -64,8 +66,16 @@ package struct MemberDuties: Hashable, Sendable {
             due.append(.admit(claim, claim.way))
         }
         if let epoch = roster.epoch {
-            let lacking = epoch.lacking.filter { $0 != situation.device }
-            if !lacking.isEmpty, situation.knownEpochs.contains(epoch.id) { due.append(.grant(epoch.id, lacking)) }
+            var lacking = situation.besideCurrent
+            lacking[epoch.id] = epoch.lacking
+            for (epoch, devices) in lacking.sorted(by: { $0.key < $1.key }) where situation.knownEpochs.contains(epoch)
+            {
+                let others = devices.filter { $0 != situation.device }
+                if !others.isEmpty { due.append(.grant(epoch, others)) }
+            }
+            // Somebody wrapped it for this device by a wrap that opens nothing: waiting would be for ever.
+            let isUnopenable = !situation.knownEpochs.contains(epoch.id) && !epoch.lacking.contains(situation.device)
+            if isUnopenable, situation.hasSomethingToPublish { due.append(.rotate) }
         } else if situation.hasSomethingToPublish || !due.isEmpty {
             due.append(.rotate)
         }

@@ -255,6 +255,47 @@ final class RosterStoryTests: XCTestCase {
         XCTAssertEqual(Roster(graph).greatestEpoch, 1, "an epoch is made once")
     }
 
+    func testEpochsThatWereMadeAtOnceAreHandedOnToWhoComesLater() throws {
+        let second = try record(0, after: [first], admit(1))
+        let (left, right) = (
+            try record(0, after: [second], try making(1, 1, for: [0, 1])),
+            try record(1, after: [second], try making(1, 2, for: [0, 1]))
+        )
+        let guest = try record(
+            0, after: [left, right], admit(2), .grant(EpochID(high: 0, low: 2), [TestKeys.wrap(devices[2].device)]))
+        try insert(second, left, right, guest)
+        let (beaten, current) = (EpochID(high: 0, low: 1), EpochID(high: 0, low: 2))
+        XCTAssertEqual(Roster(graph).epoch?.id, current)
+        XCTAssertEqual(Roster(graph).epoch?.lacking, [])
+        let ids = devices.prefix(3).map(\.device)
+        XCTAssertEqual(graph.epochsBeside(current, lackedBy: ids), [beaten: [devices[2].device]])
+        var situation = MemberDuties.Situation(device: devices[0].device, roster: Roster(graph))
+        situation.besideCurrent = graph.epochsBeside(current, lackedBy: ids)
+        situation.knownEpochs = [current]
+        XCTAssertEqual(MemberDuties(situation).due, [])
+        situation.knownEpochs = [beaten, current]
+        XCTAssertEqual(MemberDuties(situation).due, [.grant(beaten, [devices[2].device])])
+        try insert(try record(0, after: [guest], .grant(beaten, [TestKeys.wrap(devices[2].device)])))
+        XCTAssertEqual(graph.epochsBeside(current, lackedBy: ids), [:])
+        // A later one has both in its ring.
+        try insert(try record(1, after: [guest], try making(2, 3, for: [0, 1, 2])))
+        XCTAssertEqual(graph.epochsBeside(EpochID(high: 0, low: 3), lackedBy: ids), [:])
+    }
+
+    func testWhoeverCannotOpenTheEpochThatWasWrappedForItMakesAnother() throws {
+        let second = try record(0, after: [first], admit(1), admit(2), try making(1, 1, for: [0, 1]))
+        try insert(second)
+        var situation = MemberDuties.Situation(device: devices[1].device, roster: Roster(graph))
+        XCTAssertEqual(MemberDuties(situation).due, [])
+        situation.hasSomethingToPublish = true
+        XCTAssertEqual(MemberDuties(situation).due, [.rotate])
+        // For this one nobody has wrapped it yet: somebody will.
+        situation.device = devices[2].device
+        XCTAssertEqual(MemberDuties(situation).due, [])
+        situation.knownEpochs = [EpochID(high: 0, low: 1)]
+        XCTAssertEqual(MemberDuties(situation).due, [])
+    }
+
     func testWhoIsDueForWhat() throws {
         let second = try record(0, after: [first], admit(1), admit(2), try making(1, 1, for: [0, 1]))
         try insert(second)

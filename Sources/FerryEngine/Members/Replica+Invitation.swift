@@ -65,7 +65,8 @@ extension Replica {
 
     /// Lets in the device that shows these words.
     /// - Returns: the device, and three words that both screens show now.
-    /// - Throws: `nothingFound` where no device that asks shows them; `notMember`, `keyMissing`, `busy`.
+    /// - Throws: `nothingFound` where no device that asks shows them; `formatTooNew` where a record is from a newer Ferry; `notMember`,
+    ///   `keyMissing`, `busy`.
     package func approve(words: String) throws -> (device: DeviceID, words: String) {
         try lock.withLock {
             try refreshIdentity()
@@ -78,6 +79,7 @@ extension Replica {
                         + "may still have to bring its wish.", path: identity.containerPath)
             }
             var membership = try requiredMembership()
+            try checkUnderstood(membership)
             let record = try admit(claim, &membership, container)
             return (claim.device, Enrolment.words(of: record))
         }

@@ -149,9 +149,14 @@ extension Replica {
         let end = roster.removed[former]?.end
         let position = LogPosition(sequence: end?.sequence ?? 0, time: end?.time ?? .zero)
         let own = try store.versionVector()[former]
-        // Accepted beyond what this database knows: then another copy wrote that.
-        let isBeyond = position.sequence > own.sequence
-        return PublishedLog(
-            position: isBeyond ? own : position, checksum: isBeyond ? nil : end.map(\.checksum), isForked: false)
+        guard position.sequence > own.sequence else {
+            return PublishedLog(position: position, checksum: end.map(\.checksum), isForked: false)
+        }
+        // Accepted beyond what this database knows: then another copy wrote that, or a malicious member says so. What members have
+        // replayed is theirs; all else is sent again.
+        let heads = try ContainerView(container, except: former).heads
+        let known = LogReader.furthest(of: former, in: heads)
+        let replayed = known < own.sequence ? LogPosition(sequence: known, time: .zero) : own
+        return PublishedLog(position: replayed, checksum: nil, isForked: false)
     }
 }

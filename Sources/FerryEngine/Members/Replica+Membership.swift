@@ -72,6 +72,7 @@ extension Replica {
             try refreshIdentity()
             var container = try openContainer()
             try learn(&container, isForced: true)
+            try checkUnderstood(requiredMembership())
             return try body(&container)
         }
         _ = try sync()
@@ -166,6 +167,16 @@ extension Replica {
             path: store.path, device: membership.device)
     }
 
+    /// Throws `formatTooNew` if a record says something that only a later Ferry understands: this device cannot tell who is a
+    /// member, and changes nothing of that.
+    func checkUnderstood(_ membership: Membership) throws {
+        guard membership.roster.needsUpdate else { return }
+        throw FerryError(
+            .formatTooNew,
+            "A record of the container's members is from a newer Ferry. Nothing can be changed for members from here before Ferry "
+                + "is updated.", path: store.path, device: membership.device)
+    }
+
     /// Notes the greatest number of an epoch in the key store, so that a restored database does not fall behind it.
     private func remember(_ membership: Membership) throws {
         guard var file = try environment.keys.load(membership.device), file.highestEpoch < membership.highestEpoch
@@ -215,11 +226,15 @@ extension Replica {
 
     // MARK: Duties
 
-    /// Makes an epoch where none is clean, and hands the current one on to members that lack it.
+    /// Makes an epoch where none is clean, and hands epochs on to members that lack them.
     private func prepareEpoch(_ membership: inout Membership, _ container: Container) throws {
-        let situation = MemberDuties.Situation(
+        var situation = MemberDuties.Situation(
             device: membership.device, roster: membership.roster, hasSomethingToPublish: true,
             knownEpochs: Set(membership.keyring.all.map(\.id)))
+        if let epoch = membership.roster.epoch {
+            situation.besideCurrent = membership.graph.epochsBeside(
+                epoch.id, lackedBy: membership.roster.members.keys)
+        }
         for duty in MemberDuties(situation).due {
             switch duty {
             case .rotate:

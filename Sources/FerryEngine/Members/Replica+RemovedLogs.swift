@@ -17,8 +17,9 @@ extension Replica {
     /// first that holds what is said.
     /// - Parameters:
     ///   - container: gets the present seal.
+    ///   - heads: the other members'.
     ///   - isThorough: true: make sure that what was accepted lies in a snapshot, also where its writer is gone.
-    func acceptLogs(_ container: inout Container, isThorough: Bool) throws {
+    func acceptLogs(_ container: inout Container, told heads: [DeviceID: Head], isThorough: Bool) throws {
         guard var membership = try membership(), !membership.roster.removed.isEmpty else { return }
         let reading = try store.reading()
         var situation = MemberDuties.Situation(device: membership.device, roster: membership.roster)
@@ -28,7 +29,7 @@ extension Replica {
                 sequence: position.sequence, time: position.time,
                 checksum: reading.checksums[device] ?? Checksum(high: 0, low: 0))
         }
-        if isThorough { try coverAccepted(situation, container) }
+        if isThorough { try coverAccepted(situation, container, told: heads) }
         if MemberDuties(situation).due.isEmpty { return }
         situation.covered = try covered(situation.positions, membership.roster, container)
         if MemberDuties(situation).due.contains(where: { if case .cover = $0 { true } else { false } }) {
@@ -51,13 +52,15 @@ extension Replica {
     }
 
     /// Publishes a snapshot where none has what was accepted of a log, and this device has it.
-    private func coverAccepted(_ situation: MemberDuties.Situation, _ container: Container) throws {
+    private func coverAccepted(
+        _ situation: MemberDuties.Situation, _ container: Container, told heads: [DeviceID: Head]
+    ) throws {
         var accepted: [DeviceID: LogEnding] = [:]
         for (device, removed) in situation.roster.removed {
-            guard let end = removed.end, end.sequence > 0, let own = situation.positions[device],
-                own.sequence >= end.sequence
-            else { continue }
-            accepted[device] = end
+            guard let end = removed.end, end.sequence > 0, let own = situation.positions[device] else { continue }
+            // Of an end that nobody has whoever has most of the log covers that.
+            guard own.sequence >= min(end.sequence, LogReader.furthest(of: device, in: heads)) else { continue }
+            accepted[device] = min(end, own)
         }
         if try covered(accepted, situation.roster, container).count == accepted.count { return }
         do {

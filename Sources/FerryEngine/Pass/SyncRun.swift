@@ -122,7 +122,7 @@ final class SyncRun {
     private func refreshHeadAndCompact() throws -> StoreSummary {
         let (activity, reading) = try replica.recordActivity(view)
         let hold = publisher.hold
-        if hold == nil { try replica.acceptLogs(&container, isThorough: isThorough) }
+        if hold == nil { try replica.acceptLogs(&container, told: view.heads, isThorough: isThorough) }
         try publisher.refreshHead(reading, others: view.heads)
         let isSnapshotDue = try undelivered?.note(container, activity) ?? false
         if hold == nil {

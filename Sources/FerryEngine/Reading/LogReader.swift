@@ -52,13 +52,21 @@ struct LogReader {
     ) throws -> Batch {
         var batch = try readLogs(after: positions, known: known, isThorough: isThorough)
         // Their authors can rewrite what was not read yet: what counts comes by snapshots, as of logs that were collected.
-        for (peer, end) in ends.accepted where peer != device && end > positions[peer].sequence {
+        for (peer, accepted) in ends.accepted where peer != device {
+            // A malicious member can say that more was accepted than anybody has. Nobody waits for what no member has.
+            let end = min(accepted, Self.furthest(of: peer, in: batch.heads))
+            guard end > positions[peer].sequence else { continue }
             let stall = LogStall(.removed(end: end), at: positions[peer].sequence + 1)
             batch.problems[peer] = stall.error(of: peer, isSuperseded: false)
             batch.gaps[peer] = end + 1
             batch.isQuiet = false
         }
         return batch
+    }
+
+    /// How far the members whose heads are here have replayed a log.
+    static func furthest(of peer: DeviceID, in heads: [DeviceID: Head]) -> UInt64 {
+        heads.values.compactMap { $0.acknowledgements[peer]?.sequence }.max() ?? 0
     }
 
     private func readLogs(

@@ -13,7 +13,7 @@ import XCTest
 final class SealedHome {
     /// A computer with one database.
     struct Computer {
-        var keys = MemoryKeyStore()
+        var keys: any KeyStore = MemoryKeyStore()
         var host: Host
         var replica: Replica?
     }
