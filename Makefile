@@ -11,7 +11,7 @@ INTERFACE = Ferry $(sort $(shell sed -n 's/^@_exported import //p' Sources/Ferry
 
 EXAMPLES = $(patsubst %/Package.swift,%,$(wildcard Examples/*/Package.swift))
 
-.PHONY: help setup demo examples check test interface fuzz fuzz-bytes simulate crash sanitize e2e transparency bench format lint docs reference build release \
+.PHONY: help setup demo examples check test interface fuzz fuzz-bytes simulate crash sanitize e2e remote transparency bench bench-instructions format lint docs reference build release \
 	install clean
 
 help: ## Show this list
@@ -62,12 +62,19 @@ simulate: setup ## Play simulated lives of a container until one fails (SEED=7 D
 # `make test` takes a part of the points. Here they are all taken, with each kind of loss.
 crash: setup ## Fail and kill Ferry at every call that writes, all of them, for hours
 	FERRY_CRASH_POINTS=1000000 FERRY_FAULT_CALLS=1000000 Scripts/test \
-		--filter 'CrashPointTests|SQLiteFaultTests|KilledProcessTests|PublicationCrashTests|FaultVFSTests'
+		--filter 'CrashPointTests|SealedCrashTests|SealedDatabaseCrashTests|SQLiteFaultTests|KilledProcessTests|PublicationCrashTests|FaultVFSTests'
 
 e2e: setup ## Two devices and a real Syncthing: writers, cut connections, conflicted copies
 	@Scripts/setup syncthing
 	@$(SWIFT) build -c release --product ferry
 	@python3 -B Tests/EndToEnd/syncthing.py "$$($(SWIFT) build -c release --show-bin-path)/ferry"
+
+# Of so many rows, for the chapter about a large container.
+ROWS ?= 100000
+remote: ## A container in Ceph's gateway: watches, kill -9, outages, a thousand devices (ROWS=10000000 for a large one)
+	@Scripts/setup radosgw ceph-mon ceph-osd
+	@$(SWIFT) build -c release --product ferry
+	@python3 -B Tests/Remote/gateway_story.py "$$($(SWIFT) build -c release --show-bin-path)/ferry" $(ROWS)
 
 # CORPUS is a folder of SQL scripts that other people wrote; OPTIONS="--keys --only trigger" chooses among them.
 transparency: setup ## Run a folder of SQL scripts on a plain and on a tracked database (CORPUS=folder)
@@ -78,6 +85,11 @@ transparency: setup ## Run a folder of SQL scripts on a plain and on a tracked d
 # A target of the package that only FERRY_BENCHMARKS adds, with a build folder of its own (Package.swift).
 bench: setup ## Measure Ferry beside plain SQLite (BENCH="--quick" for a short run)
 	cd Benchmarks && FERRY_BENCHMARKS=1 $(SWIFT) run -c release --package-path .. --scratch-path .build FerryBenchmark $(BENCH)
+
+# Noise does not change these counts. RENEW=1 writes them anew.
+bench-instructions: ## Count the instructions of fixed work, and compare (RENEW=1)
+	@Scripts/setup valgrind
+	@Scripts/bench-instructions $(if $(RENEW),--renew)
 
 format: ## Format the sources
 	$(SWIFT) format --in-place --recursive --parallel Sources Tests Benchmarks/Sources Examples Package.swift

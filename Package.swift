@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Layers, lowest first; a target imports only what is listed below it. FerryStore and FerryLive alone know GRDB, FerrySeal alone
-// knows swift-crypto.
+// Layers, lowest first; a target imports only what is listed below it. FerrySQL alone knows SQLite's statements, FerryStore and
+// FerryLive alone know GRDB. FerrySeal and FerryRemote alone know swift-crypto: one seals files, the other signs requests.
 // Docs/Architecture.md says what lives in which.
 var strict: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
 // Scripts/fuzz-bytes sets it: only Ferry's own modules guide the fuzzers.
@@ -13,6 +13,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
         .library(name: "Ferry", targets: ["Ferry"]),
+        .library(name: "FerryRemote", targets: ["FerryRemote"]),
         .executable(name: "ferry", targets: ["FerryCommand"]),
     ],
     dependencies: [
@@ -24,10 +25,11 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CFerryZlib", providers: [.apt(["zlib1g-dev"])]),
-        .target(name: "CFerrySQLite"),
+        .systemLibrary(name: "CFerryCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .target(name: "CFerrySQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
         .target(name: "FerryCore", swiftSettings: strict),
         .target(name: "FerryMerge", dependencies: ["FerryCore"], swiftSettings: strict),
-        // The rows of a state by the plainest code, which verification and the tests hold against the store's: it knows nothing of it.
+        // The rows of a state by the plainest code. Verification and the tests hold the store against it.
         .target(name: "FerryReferenceModel", dependencies: ["FerryCore"], swiftSettings: strict),
         .target(name: "FerryLog", dependencies: ["FerryCore", "CFerryZlib"], swiftSettings: strict),
         .target(
@@ -36,37 +38,53 @@ let package = Package(
         .target(name: "FerryContainer", dependencies: ["FerryCore"], swiftSettings: strict),
         .target(
             name: "FerryMembers", dependencies: ["FerryCore", "FerrySeal", "FerryContainer"], swiftSettings: strict),
+        .target(name: "FerrySQL", dependencies: ["FerryCore", "CFerrySQLite"], swiftSettings: strict),
+        .target(
+            name: "FerrySchema", dependencies: ["FerryCore", "FerryMerge", "FerrySQL", "CFerrySQLite"],
+            swiftSettings: strict),
         .target(
             name: "FerryStore",
             dependencies: [
-                "FerryCore", "FerryMerge", "FerryReferenceModel", "CFerrySQLite",
+                "FerryCore", "FerryMerge", "FerryReferenceModel", "FerrySQL", "FerrySchema", "CFerrySQLite",
                 .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
         .target(
             name: "FerryEngine",
             dependencies: [
-                "FerryCore", "FerryMerge", "FerryLog", "FerrySeal", "FerryContainer", "FerryMembers", "FerryStore",
+                "FerryCore", "FerryMerge", "FerryLog", "FerrySeal", "FerryContainer", "FerryMembers", "FerrySchema",
+                "FerryStore",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
+        // Containers beyond a folder. Whoever uses folders alone builds and links nothing of it.
         .target(
-            name: "FerryKeyValue", dependencies: ["FerryCore", "FerryContainer", "FerryStore", "FerryEngine"],
+            name: "FerryRemote",
+            dependencies: [
+                "FerryCore", "FerryContainer", "CFerryCurl", .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "FerryKeyValue",
+            dependencies: ["FerryCore", "FerryContainer", "FerrySQL", "FerrySchema", "FerryStore", "FerryEngine"],
             swiftSettings: strict),
         .target(
             name: "FerryLive",
             dependencies: [
-                "FerryCore", "FerryContainer", "FerryStore", .product(name: "GRDB", package: "GRDB.swift"),
+                "FerryCore", "FerryContainer", "FerrySQL", "FerryStore", .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
         .target(
             name: "Ferry",
-            dependencies: ["FerryCore", "FerrySeal", "FerryStore", "FerryEngine", "FerryKeyValue", "FerryLive"],
+            dependencies: [
+                "FerryCore", "FerrySeal", "FerrySchema", "FerryStore", "FerryEngine", "FerryKeyValue", "FerryLive",
+            ],
             swiftSettings: strict),
         .executableTarget(
             name: "FerryCommand",
             dependencies: [
-                "Ferry", "FerrySeal", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "Ferry", "FerryContainer", "FerryRemote", "FerrySeal",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
@@ -98,16 +116,22 @@ let package = Package(
             exclude: ["Golden"],
             swiftSettings: strict),
         .testTarget(
+            name: "FerryRemoteTests",
+            dependencies: ["FerryRemote", "FerryContainer", "FerryCore", "FerryTestSupport"], swiftSettings: strict),
+        .testTarget(
             name: "FerryStoreTests",
             dependencies: [
-                "FerryStore", "FerryReferenceModel", "FerryMerge", "FerryLog", "FerryCore", "FerryTestSupport",
+                "FerryStore", "FerrySchema", "FerrySQL", "FerryReferenceModel", "FerryMerge", "FerryLog", "FerryCore",
+                "FerryTestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
         .testTarget(
             name: "FerryEngineTests",
             dependencies: [
-                "FerryEngine", "FerryMerge", "FerryStore", "FerryMembers", "FerryContainer", "FerrySeal", "FerryLog",
+                "FerryEngine", "FerryMerge", "FerrySQL", "FerrySchema", "FerryStore", "FerryMembers", "FerryContainer",
+                "FerrySeal",
+                "FerryLog",
                 "FerryCore", "FerryTestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
@@ -150,7 +174,7 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "FerryCommandTests", dependencies: ["FerryCommand", "Ferry"], exclude: ["Golden"],
+            name: "FerryCommandTests", dependencies: ["FerryCommand", "Ferry", "FerryTestSupport"], exclude: ["Golden"],
             swiftSettings: strict),
     ]
 )
@@ -163,7 +187,8 @@ if Context.environment["FERRY_FUZZ"] != nil {
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "FerryEngine", "FerryStore", "FerryContainer", "FerryMembers", "FerrySeal", "FerryLog", "FerryMerge",
+                "FerryEngine", "FerryStore", "FerrySchema", "FerryContainer", "FerryMembers", "FerrySeal", "FerryLog",
+                "FerryMerge",
                 "FerryCore", .product(name: "Crypto", package: "swift-crypto"),
             ],
             path: "Tests/Fuzz/Targets", exclude: ["CorpusTests.swift"], swiftSettings: strict),
@@ -177,7 +202,8 @@ if Context.environment["FERRY_FUZZ"] != nil {
         .testTarget(
             name: "FerryFuzzTests",
             dependencies: [
-                "FerryEngine", "FerryStore", "FerryContainer", "FerryMembers", "FerrySeal", "FerryLog", "FerryMerge",
+                "FerryEngine", "FerryStore", "FerrySchema", "FerryContainer", "FerryMembers", "FerrySeal", "FerryLog",
+                "FerryMerge",
                 "FerryCore", .product(name: "Crypto", package: "swift-crypto"),
             ],
             path: "Tests/Fuzz/Targets", swiftSettings: strict))
@@ -191,7 +217,8 @@ if Context.environment["FERRY_BENCHMARKS"] != nil {
         .executableTarget(
             name: "FerryBenchmark",
             dependencies: [
-                "CSQLiteSession", "FerryKeyValue", "FerryEngine", "FerryStore", "FerryContainer", "FerryLog",
+                "CSQLiteSession", "FerryKeyValue", "FerryEngine", "FerryStore", "FerrySchema", "FerryContainer",
+                "FerryLog",
                 "FerryCore",
             ],
             path: "Benchmarks/Sources/FerryBenchmark", swiftSettings: [.swiftLanguageMode(.v6)]),

@@ -5,5 +5,6 @@
 @_exported import FerryEngine
 @_exported import FerryKeyValue
 @_exported import FerryLive
+@_exported import FerrySchema
 @_exported import FerrySeal
 @_exported import FerryStore

@@ -32,13 +32,3 @@ struct DatabaseArgument: ParsableArguments {
         if database.isEmpty { throw ValidationError("Name the database first.") }
     }
 }
-
-/// The container's folder, where a command needs it.
-struct ContainerArgument: ParsableArguments {
-    @Argument(help: "The container: a folder that the devices share.", completion: .directory)
-    var container: String
-
-    func validate() throws {
-        if container.isEmpty { throw ValidationError("Name the container's folder after the database.") }
-    }
-}

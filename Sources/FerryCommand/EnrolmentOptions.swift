@@ -41,13 +41,20 @@ struct EnrolmentOptions: ParsableArguments {
         try console.say("\(Wording.count(report.removed.count, "other device is", "other devices are")) removed.")
     }
 
+    /// Whether an option is said that only a device needs which joins a container.
+    var isForJoining: Bool { code != nil || codeFile != nil || removeOthers || noWait }
+
+    /// Reads the recovery code, if `--recovery` is said.
+    func recoveryCode() throws -> SecretCode? {
+        if recovery == nil { return nil }
+        SecretInput.protectMemory()
+        return try SecretCode(parsing: SecretInput.line(prompt: "Recovery code: "), as: .recovery)
+    }
+
     /// The way that was chosen; `nil`: none.
     private func way() throws -> Enrolment.Way? {
         SecretInput.protectMemory()
-        if recovery != nil {
-            let text = try SecretInput.line(prompt: "Recovery code: ")
-            return .recovery(try SecretCode(parsing: text, as: .recovery))
-        }
+        if let code = try recoveryCode() { return .recovery(code) }
         let text: String
         if code != nil {
             text = try SecretInput.line(prompt: "Code: ")
@@ -73,22 +80,25 @@ struct EnrolmentOptions: ParsableArguments {
             } else {
                 try Enrolment.pending(containerPath: folder) ?? Enrolment.begin(containerPath: folder, by: .words)
             }
+        // From here on a signal ends the wait, and what was begun is there to go on with.
+        let wait = ContainerWait()
+        let signals = TerminationSignals { wait.stop() }
+        defer { signals.cancel() }
         var isTold = false
-        while true {
-            let state = try enrolment.state()
-            switch state {
-            case .admitted(_, let words):
-                try console.say("Let in. The other screen shows the same three words: \(console.style.bold(words))")
-                return (enrolment, way)
+        let words = try wait.until(milliseconds: noWait ? 0 : nil, places: enrolment.placesOfMembers) { () -> String? in
+            switch try enrolment.state() {
+            case .admitted(_, let words): return words
             case .waiting(let words):
                 // Nobody could read the words while this waits.
                 if let words, console.isJSON { try Self.endPending(words, folder, console) }
                 if !isTold { try tell(words, console) }
                 isTold = true
+                return nil
             }
-            if noWait { throw Enrolment.pending(folder) }
-            Pause.second()
         }
+        guard let words else { throw Enrolment.pending(folder) }
+        try console.say("Let in. The other screen shows the same three words: \(console.style.bold(words))")
+        return (enrolment, way)
     }
 
     private struct PendingReport: Encodable {
@@ -113,10 +123,4 @@ struct EnrolmentOptions: ParsableArguments {
         try console.say(
             "Waiting to be let in. Ctrl-C does no harm: run the same command again, and it goes on.")
     }
-}
-
-/// Waiting for another device, by looking now and then.
-enum Pause {
-    /// Sleeps for a second.
-    static func second() { Thread.sleep(forTimeInterval: 1) }
 }

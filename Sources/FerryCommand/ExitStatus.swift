@@ -15,6 +15,7 @@ enum ExitStatus: Int32 {
     case inputOutput = 74
     case tryAgain = 75
     case noPermission = 77
+    case configuration = 78
 
     /// The exit status of each kind of failure. An unlisted code is of a later engine: `bug`.
     static let byCode: [FerryError.Code: ExitStatus] = [
@@ -65,6 +66,8 @@ enum ExitStatus: Int32 {
         .notMember: .noPermission,
         .removalRefused: .noPermission,
         .enrolmentPending: .tryAgain,
+        .accessDenied: .noPermission,
+        .credentialsMissing: .configuration,
         .membersDiffer: .badData,
         .internalInconsistency: .bug,
 

@@ -10,14 +10,18 @@ struct ExportCommand: DatabaseCommand {
         discussion: """
             Syncs first, if the container is there, and then writes a snapshot of the whole state: rows, what is hidden \
             or deleted, and how far each device's changes are in it. `ferry import` merges the file into any database of \
-            the container, or makes a database of it. A file that has the name is replaced once the new one is whole. The \
-            file is not sealed: of a sealed container it is written with --open alone.
+            the container, or makes a database of it. A file that has the name is replaced once the new one is whole.
 
-            JSON: {"path", "bytes", "objects", "tables", "container": {"id", "name"}, "seconds"}
+            The file of a sealed container is sealed: its members can read it, and whoever has the recovery code. Others see its \
+            size and its age. With --open it is not sealed; then only a database without a container can be made of it.
+
+            JSON: {"path", "bytes", "objects", "tables", "container": {"id", "name"}, "sealed", "seconds"}; "sealed" is there where \
+            the file is sealed.
 
             Examples:
               ferry export music.sqlite /media/stick/music.ferry
               ferry export music.sqlite ~/Backups/music-$(date +%F).ferry
+              ferry export music.sqlite plain.ferry --open
             """)
 
     @OptionGroup var argument: DatabaseArgument
@@ -25,7 +29,7 @@ struct ExportCommand: DatabaseCommand {
     @Argument(help: "The file to write.", completion: .file())
     var file: String
 
-    @Flag(help: "Write the file though the container is sealed; whoever has the file can read it.")
+    @Flag(help: "Do not seal the file of a sealed container; whoever has the file can read it.")
     var open = false
 
     @OptionGroup var output: OutputOptions
@@ -39,6 +43,9 @@ struct ExportCommand: DatabaseCommand {
         try console.say(
             console.style.green("Wrote \(Wording.count(report.objects, "row")) to \(file).")
                 + " \(Wording.bytes(report.bytes)) (\(Wording.duration(report.seconds)))")
+        if report.sealed == true {
+            try console.say("It is sealed: members of the container can read it, and whoever has the recovery code.")
+        }
     }
 }
 
@@ -49,7 +56,9 @@ struct ImportCommand: DatabaseCommand {
         abstract: "Merge a file of `ferry export`, or make a database of it.",
         usage: """
             ferry import <database> <file> [--container <container>]
-            [--name <name>] [<options>]
+            [--name <name>]
+            [--code - | --code-file <file> | --recovery - [--remove-others]]
+            [--no-wait] [<options>]
             """,
         discussion: """
             A database that belongs to the file's container takes up what the file has beyond it; an old file brings \
@@ -57,13 +66,22 @@ struct ImportCommand: DatabaseCommand {
             folder as a device of its own and goes on from there, without it is a plain database of which Ferry keeps \
             nothing.
 
+            A sealed file is read by members, also by one that has not synced for long: the file says who the members are and brings \
+            the keys. To join a sealed container by it takes a code, the words, or the recovery code, as in `ferry join`. Without \
+            --container the file opens on a member's computer, or with the recovery code (--recovery -).
+
             JSON: {"path", "outcome", "changesets", "conflicts", "tables": [{"name", "identity", "objects"}], "seconds"}. \
             "outcome" is merged, joined or plain.
 
             Examples:
               ferry import music.sqlite /media/stick/music.ferry
               ferry import new.sqlite backup.ferry --container ~/Sync/music
+              ferry import new.sqlite backup.ferry --container ~/Sync/music --code -
               ferry import look.sqlite backup.ferry
+              ferry import look.sqlite backup.ferry --recovery -
+
+            Exit status 77 where a key is missing or a code is wrong, 65 where the file is damaged, is from a device that is no member, \
+            or is not sealed and the container is.
             """)
 
     @OptionGroup var argument: DatabaseArgument
@@ -77,25 +95,42 @@ struct ImportCommand: DatabaseCommand {
     @Option(help: "What to call this device; the computer's name if left out.")
     var name: String?
 
+    @OptionGroup var enrolling: EnrolmentOptions
     @OptionGroup var output: OutputOptions
 
-    func perform(_ console: Console) throws {
-        let report = try ProgressBar.during(console) { progress in
-            if FileManager.default.fileExists(atPath: argument.database) {
-                if container != nil || name != nil {
-                    throw FerryError(
-                        .invalidArgument,
-                        "There is a database at \(argument.database) already, which belongs where it belongs. Leave out "
-                            + "--container and --name, or name a database that is not there.")
-                }
-                return try presentReplica().importSnapshot(from: file, progress: progress)
-            }
-            return try ReplicaSetup(progress: progress).importDatabase(
-                at: argument.database, from: file, containerPath: container, name: name
-            ).report
+    func validate() throws {
+        if container == nil, enrolling.isForJoining {
+            throw ValidationError("--code, --code-file, --remove-others and --no-wait go with --container.")
         }
+    }
+
+    func perform(_ console: Console) throws {
+        let report = try isThere ? mergeInto(console) : makeDatabase(console)
         if console.isJSON { return try console.emit(report) }
         try console.say(sentence(report, console.style))
+    }
+
+    private var isThere: Bool { FileManager.default.fileExists(atPath: argument.database) }
+
+    private func mergeInto(_ console: Console) throws -> ImportReport {
+        if container != nil || name != nil || enrolling.recovery != nil {
+            throw FerryError(
+                .invalidArgument,
+                "There is a database at \(argument.database) already, which belongs where it belongs. Leave out "
+                    + "--container, --name and --recovery, or name a database that is not there.")
+        }
+        return try ProgressBar.during(console) { try presentReplica().importSnapshot(from: file, progress: $0) }
+    }
+
+    private func makeDatabase(_ console: Console) throws -> ImportReport {
+        let enrolment = try container.flatMap { try enrolling.enrolment(in: $0, console) }
+        let recovery = try container == nil ? enrolling.recoveryCode() : nil
+        let (replica, report) = try ProgressBar.during(console) { progress in
+            try ReplicaSetup(progress: progress, enrolment: enrolment?.0).importDatabase(
+                at: argument.database, from: file, containerPath: container, name: name, recovery: recovery)
+        }
+        try enrolling.finish(replica, enrolment?.1, console)
+        return report
     }
 
     /// The replica of a database that is there already.

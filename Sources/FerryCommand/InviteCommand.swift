@@ -97,23 +97,30 @@ struct InviteCommand: DatabaseCommand {
         if noWait {
             return try console.say("The next sync of this device lets it in.")
         }
-        try console.say("Waiting for it. Ctrl-C does no harm: the next sync lets it in.")
-        try wait(for: replicas, until: end, console)
+        try wait(for: replicas, code, until: end, console)
     }
 
-    private func wait(for replicas: [Replica], until end: Int64, _ console: Console) throws {
+    private func wait(for replicas: [Replica], _ code: SecretCode, until end: Int64, _ console: Console) throws {
+        let wait = ContainerWait()
+        let signals = TerminationSignals { wait.stop() }
+        defer { signals.cancel() }
+        try console.say("Waiting for it. Ctrl-C does no harm: the next sync lets it in.")
         var rest = replicas
-        while !rest.isEmpty {
+        let remaining = Int(clamping: end - ReplicaEnvironment.live.clock.milliseconds())
+        let isDone: Bool? = try wait.until(milliseconds: remaining) {
+            try rest.flatMap { try $0.placesOfMembers() }
+        } look: {
             rest = try rest.filter { replica in
-                guard let admitted = try replica.sync().admitted, !admitted.isEmpty else { return true }
-                try console.say("A device is in: \(Wording.list(admitted.map { String($0.prefix(8)) })).")
+                _ = try replica.sync()
+                // A `ferry watch` of the same database may have answered before this sync.
+                guard let guest = try replica.guest(of: code) else { return true }
+                try console.say("A device is in: \(guest.description.prefix(8)).")
                 return false
             }
-            if rest.isEmpty { return }
-            guard ReplicaEnvironment.live.clock.milliseconds() < end else {
-                throw FerryError(.codeRefused, "Nobody has used the code in time. Invite again.")
-            }
-            Pause.second()
+            return rest.isEmpty ? true : nil
         }
+        if isDone == true { return }
+        if signals.haveCome { return try console.say("The code stays good: the next sync of this device lets it in.") }
+        throw FerryError(.codeRefused, "Nobody has used the code in time. Invite again.")
     }
 }

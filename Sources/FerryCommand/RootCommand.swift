@@ -29,7 +29,9 @@ struct RootCommand: ParsableCommand {
             """,
         version: FerryVersion.current,
         groupedSubcommands: [
-            CommandGroup(name: "Begin and end", subcommands: [InitCommand.self, JoinCommand.self, LeaveCommand.self]),
+            CommandGroup(
+                name: "Begin and end",
+                subcommands: [InitCommand.self, JoinCommand.self, RelocateCommand.self, LeaveCommand.self]),
             CommandGroup(
                 name: "Keep in step",
                 subcommands: [SyncCommand.self, WatchCommand.self, CompactCommand.self, DevicesCommand.self]),

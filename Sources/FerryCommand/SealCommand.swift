@@ -8,23 +8,29 @@ struct SealCommand: DatabaseCommand {
         commandName: "seal",
         abstract: "Seal an open container, so that its members alone can read and write it.",
         usage: """
-            ferry seal <database> [--recovery-to <file> | --no-recovery] [<options>]
+            ferry seal <database> [--anew] [--anyway] [<options>]
+            ferry seal <database> --clean [--anyway] [<options>]
             """,
         discussion: """
             This device is the only member then: every other one runs `ferry enrol`, and nothing is lost that its database has. \
-            What was published before lies in the folder still, for everybody to read, until its files are removed. It cannot \
-            be undone: leave, and make a new container.
+            It cannot be undone: leave, and make a new container.
+
+            What was published before lies in the folder still, for everybody to read. Each device removes its own files with a sync, an \
+            hour after it became a member. --clean removes those of computers that are gone, as far as members have all that is in \
+            them; with --anyway also files with changes that no member has. `ferry doctor` names what is left.
 
             With --anew the membership of a sealed container is founded anew, as where its recovery code is lost. It is refused \
             while a device's files have not all arrived; --anyway does not wait.
 
             The recovery code is shown once, on a terminal. --recovery-to writes it into a new file.
 
-            JSON: {"device", "formerDevice", "accepted": [{"device", "sequence"}], "sealed", "recovery"}; "recovery" is file or none.
+            JSON: {"device", "formerDevice", "accepted": [{"device", "sequence"}], "sealed", "recovery"}; "recovery" is file or none. \
+            With --clean: {"removed": [{"id", "name", "files"}], "kept": [{"id", "name", "reason"}]}.
 
             Examples:
               ferry seal music.sqlite
               ferry seal music.sqlite --recovery-to ~/stick/music.recovery
+              ferry seal music.sqlite --clean
             """)
 
     @OptionGroup var argument: DatabaseArgument
@@ -32,7 +38,10 @@ struct SealCommand: DatabaseCommand {
     @Flag(help: "Found the membership of a sealed container anew.")
     var anew = false
 
-    @Flag(help: "Do not wait for files that have not arrived.")
+    @Flag(help: "Remove files from before the sealing, also those of computers that are gone.")
+    var clean = false
+
+    @Flag(help: "Do not wait for files that have not arrived; with --clean, remove also what no member has.")
     var anyway = false
 
     @OptionGroup var recovery: RecoveryOptions
@@ -54,7 +63,14 @@ struct SealCommand: DatabaseCommand {
         }
     }
 
+    func validate() throws {
+        if clean && (anew || recovery.isSaid) {
+            throw ValidationError("--clean goes with --anyway alone: it seals nothing.")
+        }
+    }
+
     func perform(_ console: Console) throws {
+        if clean { return try removeFormerFiles(console) }
         SecretInput.protectMemory()
         try recovery.check(
             console, for: argument.database,
@@ -71,6 +87,20 @@ struct SealCommand: DatabaseCommand {
             try console.say(console.style.bold("  ferry enrol <database> --code -"))
         }
         console.hint(
-            "What was published before can be read by everybody who has the folder, until its files are removed.")
+            "What was published before can be read by everybody who has the folder. Each device removes its own an hour after it became "
+                + "a member, with a sync.")
+    }
+
+    private func removeFormerFiles(_ console: Console) throws {
+        let report = try Replica(path: argument.database).removeFormerFiles(anyway: anyway)
+        if console.isJSON { return try console.emit(report) }
+        if report.removed.isEmpty && report.kept.isEmpty {
+            return try console.say("Nothing from before the sealing is in the folder.")
+        }
+        for removed in report.removed {
+            try console.say(
+                "\(Wording.count(removed.files, "file")) of \(removed.name) from before the sealing removed.")
+        }
+        for kept in report.kept { try console.say("Files of \(kept.name) stay. \(kept.reason)") }
     }
 }

@@ -27,27 +27,47 @@ enum SecretInput {
 
     /// Reads a code from standard input; from a terminal without showing it.
     static func line(prompt: String) throws -> String {
-        let isTerminal = isatty(STDIN_FILENO) != 0
-        var former = termios()
-        let isQuiet = isTerminal && tcgetattr(STDIN_FILENO, &former) == 0
+        let silence = isatty(STDIN_FILENO) != 0 ? Silence() : nil
+        defer { silence?.end() }
         // A prompt helps only people: nothing is lost without one.
         // The code is read without a prompt too.
-        if isTerminal { try? FileHandle.standardError.write(contentsOf: Data(prompt.utf8)) }
-        if isQuiet {
-            var silent = former
-            silent.c_lflag &= ~tcflag_t(ECHO)
-            tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
-        }
-        defer {
-            if isQuiet {
-                tcsetattr(STDIN_FILENO, TCSAFLUSH, &former)
-                try? FileHandle.standardError.write(contentsOf: Data("\n".utf8))  // only for the eye
-            }
-        }
+        if isatty(STDIN_FILENO) != 0 { try? FileHandle.standardError.write(contentsOf: Data(prompt.utf8)) }
         guard let line = readLine(), line.utf8.count <= maximumBytes else {
             throw FerryError(.codeRefused, "No code came on standard input.")
         }
         return line
+    }
+
+    /// A terminal that shows nothing of what is typed, until the end or a signal that ends the process.
+    private final class Silence {
+        private let former: termios
+        private let signals: TerminationSignals
+
+        /// - Returns: `nil` where the terminal cannot be asked.
+        init?() {
+            var settings = termios()
+            guard tcgetattr(STDIN_FILENO, &settings) == 0 else { return nil }
+            let former = settings
+            self.former = former
+            // Before the echo ends: no signal leaves the terminal without one.
+            signals = TerminationSignals { number in
+                Self.restore(former)
+                kill(getpid(), number)
+            }
+            settings.c_lflag &= ~tcflag_t(ECHO)
+            tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings)
+        }
+
+        func end() {
+            Self.restore(former)
+            signals.cancel()
+        }
+
+        private static func restore(_ former: termios) {
+            var former = former
+            tcsetattr(STDIN_FILENO, TCSAFLUSH, &former)
+            try? FileHandle.standardError.write(contentsOf: Data("\n".utf8))  // only for the eye
+        }
     }
 
     /// Reads a code from a file.

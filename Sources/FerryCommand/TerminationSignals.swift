@@ -15,11 +15,17 @@ final class TerminationSignals {
     }
 
     private let sources: [any DispatchSourceSignal]
+    private let cancellations = DispatchGroup()
     private let flag = Flag()
 
-    init(_ handler: @escaping @Sendable () -> Void) {
+    convenience init(_ handler: @escaping @Sendable () -> Void) {
+        self.init { (_: Int32) in handler() }
+    }
+
+    /// - Parameter handler: gets the signal's number; the number's default action is in force again.
+    init(_ handler: @escaping @Sendable (Int32) -> Void) {
         let queue = DispatchQueue(label: "ferry.signals")
-        let registrations = DispatchGroup()
+        let (registrations, cancellations) = (DispatchGroup(), cancellations)
         sources = [SIGINT, SIGTERM].map { DispatchSource.makeSignalSource(signal: $0, queue: queue) }
         for (source, number) in zip(sources, [SIGINT, SIGTERM]) {
             registrations.enter()
@@ -35,8 +41,10 @@ final class TerminationSignals {
                 flag.isSet.store(true, ordering: .relaxed)
                 signal(SIGINT, SIG_DFL)
                 signal(SIGTERM, SIG_DFL)
-                handler()
+                handler(number)
             }
+            cancellations.enter()
+            source.setCancelHandler { cancellations.leave() }
             source.resume()
         }
         // An earlier signal ends the process, like a signal to any process; no later signal is lost.
@@ -46,6 +54,12 @@ final class TerminationSignals {
     /// True if a signal has come.
     var haveCome: Bool { flag.isSet.load(ordering: .relaxed) }
 
-    /// Ends listening.
-    func cancel() { for source in sources { source.cancel() } }
+    /// Ends listening: later signals end the process at once, as they would have without it. Not for the handler.
+    func cancel() {
+        for source in sources { source.cancel() }
+        // Nothing of the sources' puts a handler back after this.
+        cancellations.wait()
+        signal(SIGINT, SIG_DFL)
+        signal(SIGTERM, SIG_DFL)
+    }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import FerryRemote
 import Foundation
 import Logging
 
@@ -12,6 +13,8 @@ LoggingSystem.bootstrap { label in
 }
 
 // A pipe whose reader has gone (`ferry log | head`) ends the command quietly, by SIGPIPE's default.
+
+RemoteContainers.enable()
 
 do {
     var command = try RootCommand.parseAsRoot()

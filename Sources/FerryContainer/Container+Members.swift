@@ -55,6 +55,7 @@ extension Container {
             // The name is the hash of this record, so other bytes are damage, or the same with another signature.
             try backend.replace(path, record)
         }
+        try backend.announce(device)
     }
 
     /// Removes a record from a device's own directory, if present. The removal is for good on return.
@@ -77,6 +78,7 @@ extension Container {
     /// - Throws: as `ContainerBackend.replace`.
     package func publishClaim(_ claim: [UInt8], of device: DeviceID) throws {
         try backend.replace(Self.claimName(of: device), claim)
+        try backend.announce(device)
     }
 
     /// Removes a claim from a device's own directory, if present. The removal is for good on return.

@@ -49,7 +49,7 @@ extension Container {
     /// - Throws: `keyMissing` for a sealed container without a seal.
     func requiredSeal() throws(FerryError) -> (any FileSealing)? {
         if let seal { return seal }
-        if isSealed { throw ContainerPin.keyMissing(name, backend.localPath("")) }
+        if isSealed { throw ContainerPin.keyMissing(name, backend.describe("")) }
         return nil
     }
 

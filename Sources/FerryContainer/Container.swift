@@ -56,26 +56,33 @@ package struct Container: Sendable {
         at path: String, describedBy details: ContainerDescription, fileSystem: any FileSystem = PosixFileSystem(),
         random: any RandomSource = SystemRandom()
     ) throws -> Container {
-        let backend = FolderBackend(root: path, fileSystem: fileSystem, random: random)
-        try backend.createRoot()
+        try create(
+            in: FolderBackend(root: path, fileSystem: fileSystem, random: random), describedBy: details)
+    }
+
+    /// Creates a container in any place; as `create(at:describedBy:fileSystem:random:)`.
+    package static func create(
+        in backend: any ContainerBackend, describedBy details: ContainerDescription
+    ) throws -> Container {
+        try backend.prepareForCreation()
         let existing = try backend.list("", after: nil)
+        let (path, noun) = (backend.describe(""), backend.answersFromListing ? "place" : "folder")
         if existing.contains(ContainerDescription.fileName) {
             throw FerryError(
-                .containerExists, "The folder \(path) holds a container already. Join it, or choose another folder.",
+                .containerExists, "The \(noun) \(path) holds a container already. Join it, or choose another \(noun).",
                 path: path)
         }
         if existing.contains(devicesDirectory) {
             throw FerryError(
                 .containerExists,
-                "The folder \(path) looks like a container whose \(ContainerDescription.fileName) is missing. "
-                    + "Wait until it is synced, or choose another folder.", path: path)
+                "The \(noun) \(path) looks like a container whose \(ContainerDescription.fileName) is missing. "
+                    + "Wait until it is synced, or choose another \(noun).", path: path)
         }
         let bytes = try details.encoded()
         try backend.writeOnce(ContainerDescription.fileName, bytes)
         // Of two processes that create the container at once, the later marker stays; the other process finds out here.
         let container = try open(backend, expecting: Container(details: details, backend: backend).pin)
-        try backend.createDirectory(devicesDirectory)
-        try backend.removeLeftoversOfCreation()
+        try backend.completeCreation()
         return container
     }
 
@@ -97,7 +104,7 @@ package struct Container: Sendable {
         _ backend: any ContainerBackend, expecting pin: ContainerPin? = nil, heads: HeadCache? = nil
     ) throws -> Container {
         let details = try readDescription(in: backend)
-        if let pin { try pin.check(details, path: backend.localPath("")) }
+        if let pin { try pin.check(details, path: backend.describe("")) }
         return Container(details: details, backend: backend, heads: heads)
     }
 
@@ -114,11 +121,12 @@ package struct Container: Sendable {
         do {
             guard let bytes = try backend.read(name, maximumBytes: ContainerDescription.maximumBytes) else {
                 throw ContainerDescription.missing(
-                    in: backend.localPath("") ?? "", isEmpty: try backend.list("", after: nil).isEmpty)
+                    in: backend.describe(""), isEmpty: try backend.list("", after: nil).isEmpty,
+                    isFolder: !backend.answersFromListing)
             }
             return try ContainerDescription(decoding: bytes)
         } catch let error as FerryError {
-            throw error.locating(backend.localPath(name), limitMeansDamage: true)
+            throw error.locating(backend.describe(name), limitMeansDamage: true)
         }
     }
 
@@ -220,9 +228,9 @@ package struct Container: Sendable {
         return try readFile(path, .segment, of: device) { file.name.matches($0) }?.content
     }
 
-    /// The path of a segment or of a copy in the local file system; `nil` for a container outside of folders.
-    package func path(of file: SegmentFile, _ device: DeviceID) -> String? {
-        backend.localPath(Self.segmentsDirectory(of: device) + "/" + file.fileName)
+    /// The place of a segment or of a copy, for messages.
+    package func path(of file: SegmentFile, _ device: DeviceID) -> String {
+        backend.describe(Self.segmentsDirectory(of: device) + "/" + file.fileName)
     }
 
     /// A missing segment may have left a placeholder for a file that a provider has not downloaded
@@ -235,7 +243,7 @@ package struct Container: Sendable {
                 continue
             }
             backend.requestDownload(directory + "/" + name.fileName)
-            return backend.localPath(directory + "/" + entry)
+            return backend.describe(directory + "/" + entry)
         }
         return nil
     }
@@ -248,6 +256,28 @@ package struct Container: Sendable {
         if !names.isEmpty { try backend.settle(directory) }
     }
 
+    // MARK: Remote places
+
+    /// Brings the listing of a remote container up to date; as `ContainerBackend.refresh`.
+    package func refresh(_ depth: RefreshDepth) throws { try backend.refresh(depth) }
+
+    /// True if looking at all files costs no request (`ContainerBackend.answersFromListing`).
+    package var answersFromListing: Bool { backend.answersFromListing }
+
+    /// Asks whether a device's head is still the known one.
+    package func recheckHead(of device: DeviceID) throws {
+        let name = Self.headName(of: device)
+        try locating(device, name) { try backend.recheck(name) }
+    }
+
+    /// Says that segments of a device will be read soon, in this order. A hint.
+    package func prefetch(_ files: some Sequence<SegmentFile>, of device: DeviceID) {
+        backend.prefetch(files.map { Self.segmentsDirectory(of: device) + "/" + $0.fileName })
+    }
+
+    /// Tells the others that a device has new files; as `ContainerBackend.announce`.
+    package func announce(_ device: DeviceID) throws { try backend.announce(device) }
+
     // MARK: Places
 
     /// The folders to watch for the devices' news, missing folders among them. Empty for a container in no local
@@ -255,6 +285,13 @@ package struct Container: Sendable {
     package func watchedDirectories(of devices: some Sequence<DeviceID>) -> [String] {
         var names = ["", Self.devicesDirectory]
         for device in devices { names += [Self.directory(of: device), Self.segmentsDirectory(of: device)] }
+        return names.compactMap { backend.localPath($0) }
+    }
+
+    /// The folders to watch for newcomers, and for what members say of each other. Empty for a container in no local folder.
+    package func watchedMemberDirectories(of devices: some Sequence<DeviceID>) -> [String] {
+        var names = ["", Self.devicesDirectory]
+        for device in devices { names += [Self.directory(of: device), Self.membersDirectory(of: device)] }
         return names.compactMap { backend.localPath($0) }
     }
 
@@ -283,7 +320,7 @@ package struct Container: Sendable {
         do {
             return try body()
         } catch let error as FerryError {
-            var located = error.locating(backend.localPath(name), limitMeansDamage: limitMeansDamage)
+            var located = error.locating(backend.describe(name), limitMeansDamage: limitMeansDamage)
             located.device = device
             throw located
         }

@@ -44,14 +44,77 @@ package protocol ContainerBackend: Sendable {
     /// Makes removals from a directory durable, if the directory is there.
     func settle(_ directory: String) throws
 
+    /// Removes a directory that is empty; any other stays. Nothing, where there are no directories.
+    /// - Returns: true if a directory was removed.
+    @discardableResult
+    func removeDirectory(_ name: String) throws -> Bool
+
+    /// Removes from a directory what interrupted writings left, where such leftovers have names.
+    func removeLeftovers(in directory: String) throws
+
     /// Asks the files' provider for a file that is there as a placeholder only. Returns at once.
     func requestDownload(_ name: String)
 
-    /// The path of a name in the local file system, for watching and for messages; `nil` where there is none.
+    /// The path of a name in the local file system, for watching; `nil` where there is none.
     func localPath(_ name: String) -> String?
+
+    /// The place of a name for people: a path, or `s3://bucket/music/devices/…`.
+    func describe(_ name: String) -> String
+
+    // MARK: Remote places
+
+    /// True if names and versions come from a listing in memory, which `refresh` brings up to date. Then looking at all files costs
+    /// nothing, and versions are exact.
+    var answersFromListing: Bool { get }
+
+    /// The pages of the last listing, at least 1.
+    var pageCount: Int { get }
+
+    /// Brings the listing up to date. Call once at the beginning of a pass.
+    /// - Throws: `containerMissing` if the place cannot be reached.
+    func refresh(_ depth: RefreshDepth) throws
+
+    /// Asks whether a file is still the known one. Before a publication that finds out whether a copy of the database is at work.
+    func recheck(_ name: String) throws
+
+    /// Says that these files will be read soon, in this order. A hint.
+    func prefetch(_ names: [String])
+
+    /// Tells the others that a device has new files. Call after the files are there. Repeating costs nothing.
+    func announce(_ device: DeviceID) throws
+
+    /// Tries the place, for `ferry doctor`; `nil` for a folder, which is tried otherwise.
+    func examine() throws -> PlaceExamination?
+
+    /// Makes the place itself, before the marker of a new container is written.
+    func prepareForCreation() throws
+
+    /// Makes what a new container has beside its marker.
+    func completeCreation() throws
+}
+
+/// How a remote container's listing is brought up to date.
+package enum RefreshDepth: Sendable {
+    /// By what the devices announced: one request where nothing is new.
+    case quick
+    /// By listing all names: the truth.
+    case full
 }
 
 extension ContainerBackend {
+    package func describe(_ name: String) -> String { localPath(name) ?? name }
+    package var answersFromListing: Bool { false }
+    package var pageCount: Int { 1 }
+
+    // A folder is its own listing, and reports its changes.
+    package func refresh(_ depth: RefreshDepth) throws {}
+    package func recheck(_ name: String) throws {}
+    package func prefetch(_ names: [String]) {}
+    package func announce(_ device: DeviceID) throws {}
+    package func examine() throws -> PlaceExamination? { nil }
+    package func prepareForCreation() throws {}
+    package func completeCreation() throws {}
+
     /// Never told.
     package func version(of name: String) throws -> FileVersion? { nil }
 
@@ -62,6 +125,11 @@ extension ContainerBackend {
 
     /// Nothing, where removing is for good.
     package func settle(_ directory: String) throws {}
+
+    package func removeDirectory(_ name: String) throws -> Bool { false }
+
+    /// Nothing, where an interrupted writing leaves nothing.
+    package func removeLeftovers(in directory: String) throws {}
 
     /// Nothing, where files are there or not.
     package func requestDownload(_ name: String) {}

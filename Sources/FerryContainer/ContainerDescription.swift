@@ -110,9 +110,13 @@ package struct ContainerDescription: Hashable, Sendable {
         var sealing: String
     }
 
-    /// The error for a folder without the file.
-    static func missing(in root: String, isEmpty: Bool) -> FerryError {
+    /// The error for a place without the file.
+    static func missing(in root: String, isEmpty: Bool, isFolder: Bool = true) -> FerryError {
         let what = isEmpty ? "is empty" : "holds no \(fileName)"
+        guard isFolder else {
+            return FerryError(
+                .containerEmpty, "\(root) \(what), so there is no container. Nothing was changed.", path: root)
+        }
         return FerryError(
             .containerEmpty,
             "The folder \(root) \(what). Is the disk mounted, and has the folder been synced? Nothing was changed.",

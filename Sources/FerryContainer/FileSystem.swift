@@ -60,6 +60,11 @@ package protocol FileSystem: Sendable {
     @discardableResult
     func removeFile(at path: String) throws -> Bool
 
+    /// Removes a directory that has no entries. Durable once the parent is synchronized.
+    /// - Returns: true if the directory is gone; `false` if there was none, or it has entries.
+    @discardableResult
+    func removeEmptyDirectory(at path: String) throws -> Bool
+
     /// How many bytes may still be written to the disk of a file or directory; `nil` if unknown.
     func availableBytes(at path: String) -> Int?
 }
@@ -73,6 +78,9 @@ extension FileSystem {
     }
 
     package func availableBytes(at path: String) -> Int? { nil }
+
+    /// Removes nothing: an empty directory does no harm.
+    package func removeEmptyDirectory(at path: String) throws -> Bool { false }
 }
 
 /// The kind of thing at a path.
@@ -93,6 +101,31 @@ package struct FileVersion: Hashable, Sendable {
     /// In nanoseconds: of the content, and of anything about the file.
     var modified: Int64 = 0
     var changed: Int64 = 0
+    /// True if two contents never have the same version, however fast one follows the other.
+    package private(set) var isExact = false
+
+    init(
+        device: UInt64 = 0, number: UInt64, size: Int, modified: Int64 = 0, changed: Int64 = 0
+    ) {
+        self.device = device
+        self.number = number
+        self.size = size
+        self.modified = modified
+        self.changed = changed
+    }
+
+    /// The version of an object with a tag.
+    init(tag: String, size: Int) {
+        let hash = ContentHash.checksum(Array(tag.utf8))
+        self.init(device: hash.high, number: hash.low, size: size)
+        isExact = true
+    }
+
+    /// The version of a directory in a listing that counts its changes.
+    init(directoryCount count: UInt64, of instance: UInt64) {
+        self.init(device: instance, number: count, size: 0)
+        isExact = true
+    }
 }
 
 extension FerryError {

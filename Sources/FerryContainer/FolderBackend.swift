@@ -83,6 +83,8 @@ package final class FolderBackend: ContainerBackend {
 
     package func localPath(_ name: String) -> String? { path(name) }
 
+    package func describe(_ name: String) -> String { name.isEmpty ? root : path(name) }
+
     #if canImport(Darwin)
     package func requestDownload(_ name: String) {
         let url = URL(fileURLWithPath: path(name))
@@ -93,7 +95,7 @@ package final class FolderBackend: ContainerBackend {
     // MARK: Writing
 
     /// Creates the folder if missing, durably, below an existing parent.
-    func createRoot() throws {
+    package func prepareForCreation() throws {
         if try fileSystem.item(at: root) == .missing {
             let parent = root.lastIndex(of: "/").map { String(root[...$0]) } ?? "./"
             guard try fileSystem.item(at: parent) == .directory else {
@@ -107,10 +109,11 @@ package final class FolderBackend: ContainerBackend {
         try checkRoot()
     }
 
-    /// Creates a directory below the root, durably, while the marker is there.
-    func createDirectory(_ name: String) throws {
-        try check(name)
-        try prepare(name)
+    /// Creates the directory of all devices, and removes the leftovers of interrupted creations from beside the marker, the only
+    /// file there.
+    package func completeCreation() throws {
+        try prepare(Container.devicesDirectory)
+        try removeLeftovers(in: "")
     }
 
     package func writeOnce(_ name: String, _ bytes: [UInt8]) throws {
@@ -139,6 +142,13 @@ package final class FolderBackend: ContainerBackend {
         try check(name)
         guard try isThere(Self.directory(of: name)) else { return }
         try fileSystem.removeFile(at: path(name))
+    }
+
+    package func removeDirectory(_ name: String) throws -> Bool {
+        try check(name)
+        guard try isThere(name) else { return false }
+        state.withLock { _ = $0.prepared.remove(name) }
+        return try fileSystem.removeEmptyDirectory(at: path(name))
     }
 
     package func settle(_ directory: String) throws {
@@ -205,11 +215,10 @@ package final class FolderBackend: ContainerBackend {
         state.withLock { _ = $0.prepared.insert(directory) }
     }
 
-    /// Removes the leftovers of interrupted creations from beside the marker, the only file there.
-    func removeLeftoversOfCreation() throws { try removeLeftovers(in: "") }
-
     /// Removes temporary files that nobody is writing.
-    private func removeLeftovers(in directory: String) throws {
+    package func removeLeftovers(in directory: String) throws {
+        try check(directory)
+        guard try isThere(directory) else { return }
         let names = try fileSystem.entryNames(ofDirectoryAt: path(directory), maximumCount: Self.maximumEntries) ?? []
         for name in names where name.hasPrefix(Self.temporaryPrefix) {
             if state.withLock({ $0.inFlight.contains(name) }) { continue }

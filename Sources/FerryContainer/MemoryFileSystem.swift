@@ -249,6 +249,20 @@ package final class MemoryFileSystem: FileSystem {
         }
     }
 
+    @discardableResult
+    package func removeEmptyDirectory(at path: String) throws -> Bool {
+        try state.withLock { state in
+            if state.isKilled { throw SimulatedCrash() }
+            guard case .directory(let directory)? = state.root.node(at: path), directory.entries.isEmpty else {
+                return false
+            }
+            try Self.begin(.removeFile, path, &state)
+            let (parent, name) = try state.root.parent(of: path)
+            parent.change([name: nil])
+            return true
+        }
+    }
+
     /// Counts a step, and throws if the step must fail or the process die.
     private static func begin(_ mutation: Mutation, _ path: String, _ state: inout State) throws {
         if state.isKilled { throw SimulatedCrash() }

@@ -267,4 +267,16 @@ package struct PosixFileSystem: FileSystem {
             throw error.ferryError(path: path)
         }
     }
+
+    @discardableResult
+    package func removeEmptyDirectory(at path: String) throws -> Bool {
+        do throws(SystemCallError) {
+            _ = try systemCall("rmdir") { rmdir(path) }
+            return true
+        } catch {
+            // POSIX allows both numbers for a directory with entries.
+            if [ENOENT, ENOTDIR, ENOTEMPTY, EEXIST].contains(error.number) { return false }
+            throw error.ferryError(path: path)
+        }
+    }
 }

@@ -22,7 +22,7 @@ package struct VersionedReading<Value: Sendable>: Sendable {
         self.value = value
         self.version = version
         seen = former.map { $0.version == version ? $0.seen : milliseconds } ?? milliseconds
-        isSettled = milliseconds - seen >= Self.settlingMilliseconds
+        isSettled = version.isExact || milliseconds - seen >= Self.settlingMilliseconds
     }
 
     /// True if the content need not be read again for this version.

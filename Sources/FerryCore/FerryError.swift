@@ -100,6 +100,10 @@ public struct FerryError: Error, Sendable {
         public static let enrolmentPending = Code(rawValue: "enrolmentPending")
         /// Two members know the same records and take other devices for members.
         public static let membersDiffer = Code(rawValue: "membersDiffer")
+        /// An object storage refuses what Ferry asks: the key may not do that, or is wrong.
+        public static let accessDenied = Code(rawValue: "accessDenied")
+        /// There are no credentials for an object storage, or a program that gives them is missing.
+        public static let credentialsMissing = Code(rawValue: "credentialsMissing")
         /// A bug in Ferry: an invariant does not hold.
         public static let internalInconsistency = Code(rawValue: "internalInconsistency")
     }

@@ -14,6 +14,18 @@ public enum FieldValue: Sendable {
     /// The text of a string's UTF-8.
     public static func text(_ string: String) -> FieldValue { .text(ArraySlice(string.utf8)) }
 
+    /// The value in readable form.
+    public var text: String {
+        switch self {
+        case .null: "NULL"
+        case .integer(let integer): "\(integer)"
+        case .real(let real): "\(real)"
+        case .text(let bytes): String(decoding: bytes, as: UTF8.self)
+        case .blob(let bytes): "x'" + hexString(bytes) + "'"
+        case .reference(let object): object.description
+        }
+    }
+
     /// The order number of the storage class; also the tag in the format (Docs/Format.md, "Values").
     @inlinable
     package var tag: UInt8 {

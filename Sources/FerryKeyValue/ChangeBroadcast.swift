@@ -1,5 +1,6 @@
 import FerryContainer
 import FerryCore
+import FerrySchema
 import FerryStore
 
 /// Finds others' changes and reports them to listeners.

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryEngine
+import FerrySQL
 import FerryStore
 import Foundation
 

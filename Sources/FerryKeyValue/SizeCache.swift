@@ -1,4 +1,5 @@
 import FerryContainer
+import FerrySQL
 import FerryStore
 
 /// Remembers the number of keys and of sets' members, so that an addition need not count a million.

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySQL
 import FerryStore
 
 /// Counters that sum concurrent additions: every device keeps a row with its own additions, and the counter is the sum

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySQL
 import FerryStore
 import Foundation
 import GRDB

@@ -9,7 +9,7 @@ package struct MemberDuties: Hashable, Sendable {
         case admit(Claim, Admission.Way)
         /// Make an epoch, because there is none that is clean, or because nobody can open the clean one here.
         case rotate
-        /// Hand the current epoch on to members that lack it.
+        /// Hand an epoch on to members that lack it.
         case grant(EpochID, [DeviceID])
         /// Publish a snapshot that covers what is known here of the log of a device that is out.
         case cover(DeviceID, LogEnding)
@@ -25,6 +25,8 @@ package struct MemberDuties: Hashable, Sendable {
         package var hasSomethingToPublish: Bool
         /// The epochs whose secrets are here.
         package var knownEpochs: Set<EpochID>
+        /// Of the earlier epochs under which there are files: the members that lack them.
+        package var lackingEarlier: [EpochID: [DeviceID]] = [:]
         /// Epochs that the current one's ring cannot have, with the members that lack them (`MemberGraph.epochsBeside`).
         package var besideCurrent: [EpochID: [DeviceID]] = [:]
         /// Claims that an invitation of this device is bound to, or whose words a person typed here.
@@ -78,6 +80,11 @@ package struct MemberDuties: Hashable, Sendable {
             if isUnopenable, situation.hasSomethingToPublish { due.append(.rotate) }
         } else if situation.hasSomethingToPublish || !due.isEmpty {
             due.append(.rotate)
+        }
+        for (epoch, devices) in situation.lackingEarlier.sorted(by: { $0.key < $1.key })
+        where situation.knownEpochs.contains(epoch) {
+            let lacking = devices.filter { $0 != situation.device && roster.members[$0] != nil }
+            if !lacking.isEmpty { due.append(.grant(epoch, lacking)) }
         }
         for (device, removed) in roster.removed.sorted(by: { $0.key < $1.key }) {
             guard let position = situation.positions[device], position.sequence > removed.end?.sequence ?? 0 else {

@@ -9,6 +9,20 @@ extension MemberGraph {
         return isOlderOrKin(device, other, by: all)
     }
 
+    /// The number of an epoch; 0 for one that no record here has made.
+    package func number(of epoch: EpochID) -> UInt32 { epochs.entries(of: epoch).map { epochs[$0].number }.max() ?? 0 }
+
+    /// Of these devices those that nobody wrapped an epoch for, in ascending order.
+    package func lacking(_ epoch: EpochID, among devices: some Sequence<DeviceID>) -> [DeviceID] {
+        let entries = epochs.entries(of: epoch).map { epochs[$0] }
+        return devices.filter { device in
+            let number = number(ofKnown: device)
+            return !entries.contains { entry in
+                entry.strangers.contains(device) || number.map { sets.contains($0, in: entry.holders) } ?? false
+            }
+        }.sorted()
+    }
+
     /// Whether some admission in the scope names the device.
     func isNamed(_ device: Int, by scope: Scope) -> Bool {
         devices[device].admissions.contains { sets.contains($0.record, in: scope.records) }

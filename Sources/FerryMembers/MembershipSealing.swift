@@ -45,9 +45,7 @@ package final class MembershipSealing: FileSealing {
 
     package func readable(_ listed: [DeviceID]) -> [DeviceID] { listed.filter(roster.isReadable) }
 
-    package func number(of epoch: EpochID) -> UInt32 {
-        graph.epochs.entries(of: epoch).map { graph.epochs[$0].number }.max() ?? 0
-    }
+    package func number(of epoch: EpochID) -> UInt32 { graph.number(of: epoch) }
 
     package func sealingEpoch() throws -> EpochID {
         if roster.needsUpdate {

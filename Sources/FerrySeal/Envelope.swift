@@ -73,6 +73,21 @@ package enum Envelope {
         return file
     }
 
+    /// The length of a sealed file whose content has a length.
+    /// - Parameter count: from 0 to `FileKind.maximumContentBytes`.
+    package static func length(ofContent count: Int) -> Int {
+        let stream = Padme.padded(contentOffset + count)
+        return overhead + stream + (stream + pieceLength - 1) / pieceLength * tagLength
+    }
+
+    /// What a file says of its device and epoch, before anything is verified; `nil` for what is no envelope.
+    package static func told(by file: [UInt8]) -> (device: DeviceID, epoch: EpochID)? {
+        guard file.starts(with: magic), file.count >= overhead, let device = DeviceID(bytes: file[24..<40]),
+            let epoch = EpochID(bytes: file[40..<56])
+        else { return nil }
+        return (device, epoch)
+    }
+
     /// HMAC over what the header says before the seed, and the stream.
     static func seed(_ header: [UInt8], _ stream: [UInt8], _ epoch: EpochSecret) -> [UInt8] {
         var code = HMAC<SHA256>(key: epoch.seedKey)

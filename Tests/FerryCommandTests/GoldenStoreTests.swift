@@ -85,6 +85,18 @@ final class GoldenStoreTests: XCTestCase {
         XCTAssertTrue(report.output.contains("Nothing in the file is new here."), report.output)
     }
 
+    func testASealedBackupGivesTheRowsThatItAlwaysGave() throws {
+        let workshop = try Workshop()
+        let code = try String(contentsOf: golden.appendingPathComponent("archive-v2.recovery"), encoding: .utf8)
+        let archive = golden.appendingPathComponent("archive-v2.ferry").path
+        let empty = ["FERRY_KEYS": workshop.path("none")]
+        let made = try workshop.run(
+            [Workshop.binary, "import", "sealed.sqlite", archive, "--recovery", "-"], input: code, environment: empty)
+        XCTAssertEqual(made.status, 0, made.errors)
+        try workshop.succeed("import", "plain.sqlite", golden.appendingPathComponent("archive-v1.ferry").path)
+        XCTAssertEqual(try shared(workshop, "sealed.sqlite"), try shared(workshop, "plain.sqlite"))
+    }
+
     /// One table stays on the device that it is on.
     private func shared(_ workshop: Workshop, _ database: String) throws -> String {
         try workshop.rows(database).replacing("INSERT INTO \"table\" VALUES('note','stays');\n", with: "")

@@ -9,7 +9,8 @@ final class OutputTests: XCTestCase {
             XCTAssertTrue(outcome.output.contains(word), word)
         }
         for command in [
-            "init", "join", "leave", "sync", "watch", "compact", "devices", "export", "import", "status", "log",
+            "init", "join", "relocate", "leave", "sync", "watch", "compact", "devices", "export", "import", "status",
+            "log",
             "history",
             "verify", "doctor", "conflicts", "restore", "policy", "alter", "kv", "invite", "approve", "enrol", "keys",
             "seal",

@@ -118,14 +118,16 @@ final class WatchCommandTests: XCTestCase {
 
 /// A watching process whose lines are read as they come. Ended by force after a minute, so that a test fails rather
 /// than hangs.
-private final class Watch {
+final class Watch {
     private let process: Process
     private let output = Pipe()
     private var buffer = Data()
 
-    init(_ workshop: Workshop, _ database: String, isJSON: Bool = true) throws {
+    init(
+        _ workshop: Workshop, _ database: String, isJSON: Bool = true, environment: [String: String] = [:]
+    ) throws {
         // Not through `env`, so that the signals reach the command itself.
-        process = workshop.process([])
+        process = workshop.process([], environment: environment)
         process.executableURL = URL(fileURLWithPath: Workshop.binary)
         process.arguments = ["watch", database] + (isJSON ? ["--json"] : [])
         process.standardOutput = output

@@ -32,8 +32,7 @@ package enum IndependentReader {
         let process = Process()
         let output = Pipe()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        process.arguments = ["python3", tests.appendingPathComponent("Golden/" + script).path] + arguments
+        process.arguments = ["python3", packageRoot.appending(path: "Tests/Golden/" + script).path] + arguments
         process.standardOutput = output
         process.standardError = output
         try process.run()

@@ -2,10 +2,11 @@
 """Reads a sealed container as Docs/Format.md ("Sealed containers") and Docs/Sealing.md describe it, and shares no code with Ferry.
 
     unseal.py FOLDER [KEYFILE...] [--plain FOLDER]
+    unseal.py --archive FILE KEYFILE... [--plain FILE]
 
 Verifies every record and claim, computes the members, opens what a key file's device can open, and prints what it found, one
-fact a line. The tests hold that against what Ferry finds. `--plain` writes the opened files, for read.py. Where something breaks
-the format, it says so and ends with status 1. It needs the package `cryptography` (Debian: python3-cryptography).
+fact a line. The tests hold that against what Ferry finds. `--plain` writes the opened files, for read.py; of an archive the one
+that an open container has. Where something breaks the format, it says so and ends with status 1. It needs the package `cryptography` (Debian: python3-cryptography).
 """
 
 import hashlib
@@ -25,7 +26,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from read import Damaged, Reader, checksum, need  # noqa: E402  Primitives and checksums alone.
+from read import Damaged, Reader, checksum, need  # noqa: E402  Primitives and checksums,
+from read import manifest as read_manifest  # noqa: E402  and the names of chunks in a plain manifest.
 
 PREFIX = b"ferry-seal-1 "
 RECOVERY = bytes(16)
@@ -391,13 +393,17 @@ def epochs(membership, container, device, private):
             for receiver, enc, ciphertext in receivers:
                 if receiver == device:
                     secrets[epoch] = open_wrap(private, container, epoch, receiver, enc, ciphertext)
-    for epoch in list(secrets):
+    rest = list(secrets)
+    while rest:
+        epoch = rest.pop()
         key = derive(container, secrets[epoch], "ring", epoch)
         reader = Reader(AESGCM(key).decrypt(rings[epoch][:12], rings[epoch][12:], None))
         for _ in range(reader.varint()):
             name, secret = reader.take(16), reader.take(32)
             need(derive(container, secret, "epoch", count=16) == name, "a ring has a false secret")
-            secrets[name] = secret
+            if name not in secrets:
+                secrets[name] = secret
+                rest.append(name)
     return secrets
 
 
@@ -493,21 +499,8 @@ def look(folder, key_paths, plain_folder):
                     kind = KINDS[name if name == "head" else os.path.splitext(name)[1]]
                     files.append((os.path.relpath(path, folder), kind, bytes.fromhex(device), read(path)))
     membership = Membership(records, genesis)
-    members, left, out, epoch = membership.roster()
-    for digest in sorted(membership.records):
-        record = membership.records[digest]
-        kinds = " ".join(act[0] for act in record.acts)
-        yield f"record {digest.hex()} by {record.author.hex()} at {record.time} follows {len(record.follows)}: {kinds}"
-    yield f"records that do not count: {len(records) - len(membership.records)}"
-    for device in sorted(members):
-        yield f"member {device.hex()} {members[device][0].hex()} {members[device][1].hex()}"
-    for device in sorted(left):
-        yield f"left {device.hex()} {told_end(left[device])}"
-    for device in sorted(out):
-        yield f"out {device.hex()} {told_end(out[device])}"
-    yield f"epoch {epoch[0]} {epoch[1].hex()}" if epoch else "no epoch"
-    yield f"roster {roster_digest(members, left, out, epoch).hex()}"
-    yield f"heads {sha256(b''.join(membership.heads())).hex()}"
+    members, left, out, _ = membership.roster()
+    yield from membership_lines(membership)
     yield from claims
     keys = membership.keys_in(membership.scope)
     for key_path in key_paths:
@@ -537,14 +530,83 @@ def look(folder, key_paths, plain_folder):
                     file.write(plain)
 
 
+def membership_lines(membership):
+    members, left, out, epoch = membership.roster()
+    for digest in sorted(membership.records):
+        record = membership.records[digest]
+        kinds = " ".join(act[0] for act in record.acts)
+        yield f"record {digest.hex()} by {record.author.hex()} at {record.time} follows {len(record.follows)}: {kinds}"
+    yield f"records that do not count: {len(membership.all) - len(membership.records)}"
+    for device in sorted(members):
+        yield f"member {device.hex()} {members[device][0].hex()} {members[device][1].hex()}"
+    for device in sorted(left):
+        yield f"left {device.hex()} {told_end(left[device])}"
+    for device in sorted(out):
+        yield f"out {device.hex()} {told_end(out[device])}"
+    yield f"epoch {epoch[0]} {epoch[1].hex()}" if epoch else "no epoch"
+    yield f"roster {roster_digest(members, left, out, epoch).hex()}"
+    yield f"heads {sha256(b''.join(membership.heads())).hex()}"
+
+
+# Archives
+
+
+def sealed_length(count):
+    stream = padded(8 + count)
+    return 192 + stream + 16 * -(-stream // 65536)
+
+
+def look_archive(path, key_paths, plain_path):
+    content = read(path)
+    need(content[:8] == b"FRYA\x02\0\0\0" and content[-4:] == b"FRYA" and len(content) >= 60, "it is no sealed archive")
+    container, end = content[8:24], len(content) - 36
+    place, length, records_place, records_length = struct.unpack("<4Q", content[end:-4])
+    need(24 <= place and place + length == records_place and records_place + records_length == end, "its lengths differ")
+    reader = Reader(content[records_place:end])
+    records = [Record(reader.take(reader.varint()), container) for _ in range(reader.varint())]
+    need(reader.position == records_length and records and records[0].is_first, "its records are no membership's")
+    membership = Membership({record.hash: record for record in records}, records[0].hash)
+    members, left, _, _ = membership.roster()
+    yield from membership_lines(membership)
+    keys, sealed = membership.keys_in(membership.scope), content[place:records_place]
+    author = sealed[24:40]
+    readable = keys[author] if author in members or author in left else None
+    for key_path in key_paths:
+        own, device, private, pinned, _, _ = key_file(read(key_path))
+        need(own == container and pinned == records[0].hash, "a key file is another container's")
+        secrets = epochs(membership, container, device, private)
+        manifest, epoch = envelope(sealed, 3, container, author, readable, secrets)
+        need(manifest is not None, "it is sealed under an epoch that is not known")
+        yield f"archive by {author.hex()} epoch {epoch.hex()} manifest sha256 {sha256(manifest).hex()}"
+        chunks, start, plain = [], 24, b""
+        for _ in read_manifest(manifest, chunks):
+            pass
+        for name, count in chunks:
+            file, told = envelope(
+                content[start : start + sealed_length(count)], 4, container, author, readable, secrets)
+            need(told == epoch and len(file) == count and file[-16:].hex() == name, "a chunk is another")
+            yield f"chunk {name} bytes {count} sha256 {sha256(file).hex()}"
+            plain += file
+            start += sealed_length(count)
+        need(start == place, "its chunks are not all there")
+        if plain_path:
+            with open(plain_path, "wb") as file:
+                head = b"FRYA\x01\0\0\0" + container + plain
+                file.write(head + manifest + struct.pack("<2Q", len(head), len(manifest)) + b"FRYA")
+
+
 def main():
     arguments, plain_folder = sys.argv[1:], None
     if "--plain" in arguments:
         place = arguments.index("--plain")
         plain_folder = arguments[place + 1]
         del arguments[place : place + 2]
+    reading = look
+    if arguments[0] == "--archive":
+        reading = look_archive
+        del arguments[0]
     try:
-        for line in look(arguments[0], arguments[1:], plain_folder):
+        for line in reading(arguments[0], arguments[1:], plain_folder):
             print(line)
     except (Damaged, InvalidTag, KeyError, IndexError, ValueError) as error:
         sys.exit(f"{arguments[0]} is damaged: {type(error).__name__} {error}")

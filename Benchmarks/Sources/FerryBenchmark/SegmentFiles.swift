@@ -1,5 +1,6 @@
 import FerryCore
 import FerryLog
+import FerrySchema
 import FerryStore
 import Foundation
 

@@ -5,7 +5,7 @@ import Foundation
 // Docs/Performance.md tells what the figures say, Benchmarks/README.md how they are made.
 
 private func run(_ arguments: [String]) throws {
-    if try MeasuredProcess.main(arguments) { return }
+    if try MeasuredProcess.main(arguments) || CountedWorkload.main(arguments) { return }
     let options = Options(arguments)
     let suite = Suite(options)
     try suite.run()

@@ -324,7 +324,18 @@ struct Compactor {
         return notes ?? CompactionMemory()
     }
 
-    private func keep(_ notes: CompactionMemory) throws {
+    /// Notes a snapshot that was written outside of compaction: heads tell the epochs of all files, and compaction removes it once a
+    /// newer one is there.
+    static func note(_ written: KnownSnapshot, in store: Store) throws {
+        var notes = Self.notes(in: try store.reading())
+        notes.ownSnapshots.removeAll { $0.name == written.name }
+        notes.ownSnapshots.append(written)
+        try keep(notes, in: store)
+    }
+
+    private func keep(_ notes: CompactionMemory) throws { try Self.keep(notes, in: store) }
+
+    private static func keep(_ notes: CompactionMemory, in store: Store) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         try store.setCompactionNotes(String(decoding: encoder.encode(notes), as: UTF8.self))

@@ -56,7 +56,7 @@ extension Replica {
     func compact(isDryRun: Bool = false, mending lost: UInt64) throws -> CompactionReport {
         try lock.withLock {
             let start = environment.clock.milliseconds()
-            let container = try openContainer()
+            let container = try openContainerAfresh()
             try refreshIdentity()
             if !isDryRun, let renewal = try recognise(container, isThorough: true) { unreported = renewal }
             let look = try ContainerView(container, except: identity.device)

@@ -53,6 +53,7 @@ struct ContainerExamination {
         }
         try reportRefusals(names, &report)
         if container.isSealed { try reportForkedViews(names, &report) }
+        try reportWithheldLogs(names, &report)
         try recordActivity(&report)
     }
 
@@ -69,6 +70,20 @@ struct ContainerExamination {
                     advice:
                         "Look whether two computers write with the keys of \(author), and whether all devices share one folder. "
                         + "If somebody else may have its keys, remove it."))
+        }
+    }
+
+    /// Adds logs of which other devices have had changes for long that are not in this folder.
+    private func reportWithheldLogs(_ names: [DeviceID: String], _ report: inout DoctorReport) throws {
+        let heads = try ContainerView(container, except: replica.identity.device).heads
+        for (device, problem) in replica.withheldLogs(heads, known).sorted(by: { $0.key < $1.key }) {
+            report.add(
+                .init(
+                    .warning, names[device] ?? device.description, problem.message,
+                    advice:
+                        "The other device publishes a snapshot that holds them, which may be kept back too. `ferry export` there and "
+                        + "`ferry import` here bring them without the folder.",
+                    since: known.undelivered.lacked[device]))
         }
     }
 

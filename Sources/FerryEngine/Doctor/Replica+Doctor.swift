@@ -40,8 +40,9 @@ extension Replica {
                 .init(.fault, "clock", error.message, advice: "Set the date of this computer, and run `ferry sync`."))
         }
         do {
-            var examination = try ContainerExamination(self, openContainer())
+            var examination = try ContainerExamination(self, openContainerAfresh())
             try examination.run(&report)
+            if let found = try place().examine() { report.add(found, of: try place().describe("")) }
             lost = examination.lost
             try MembershipExamination(replica: self).run(&report)
         } catch let error as FerryError where [.keyMissing, .keyExposed, .notSealed].contains(error.code) {

@@ -1,6 +1,7 @@
 import FerryContainer
 import FerryCore
 import FerryLog
+import FerrySchema
 import FerryStore
 
 /// The schema that a joining database took from the container.
@@ -54,7 +55,7 @@ struct ContainerSchemas {
             throw FerryError(
                 .containerEmpty,
                 "The container holds no device's log yet: nothing says what tables it has. Wait until the folder's "
-                    + "syncer has brought the files, and try again.", path: container.backend.localPath(""))
+                    + "syncer has brought the files, and try again.", path: container.backend.describe(""))
         }
     }
 

@@ -1,5 +1,6 @@
 import FerryContainer
 import FerryCore
+import FerrySchema
 import FerryStore
 
 /// Where a database joins, and as which device.
@@ -8,16 +9,16 @@ struct JoinPlace {
     /// With a seal, where it is sealed.
     let container: Container
     let enrolment: Enrolment?
-    private let membership: Membership?
+    /// What is known of the members of a sealed container.
+    let membership: Membership?
 
     /// Opens a container.
     /// - Throws: `keyMissing` for a sealed container without an enrolment; `enrolmentPending` while nobody has let the device in;
     ///   `invalidArgument` for an enrolment in an open container; as `Container.open`.
     init(_ containerPath: String, _ enrolment: Enrolment?, _ environment: ReplicaEnvironment) throws {
-        path = Replica.absolutePath(containerPath)
+        path = try Replica.fullPlace(containerPath)
         self.enrolment = enrolment
-        let plain = try Container.open(
-            at: path, expecting: nil, fileSystem: environment.fileSystem, random: environment.random)
+        let plain = try environment.open(at: path)
         guard plain.details.sealing != .none else {
             guard enrolment == nil else {
                 throw FerryError(.invalidArgument, "The container is open: no code is needed to join it.", path: path)

@@ -15,7 +15,12 @@ struct NewContainer {
         self.environment = environment
     }
 
-    private var name: String { (path as NSString).lastPathComponent }
+    /// The last part of the place, such as a folder's name.
+    private var name: String {
+        let location = try? ContainerLocation(path)  // a place was read before
+        guard let location, location.folderPath == nil else { return (path as NSString).lastPathComponent }
+        return location.shortText.split { "/:".contains($0) }.last.map(String.init) ?? location.shortText
+    }
 
     /// Makes the container. The founder's keys of a sealed one are in the key store on return.
     /// - Throws: as `Container.create`, and as `KeyStore.save`.
@@ -32,8 +37,7 @@ struct NewContainer {
                 sealing: .sealed(genesis: membership.first.hash))
             if let present { return (try present.replaceMarker(details), membership) }
             return (
-                try Container.create(
-                    at: path, describedBy: details, fileSystem: environment.fileSystem, random: environment.random),
+                try Container.create(in: environment.backend(at: path), describedBy: details),
                 membership
             )
         } catch {
@@ -46,8 +50,9 @@ struct NewContainer {
     private func makeOpen() throws -> Container {
         do {
             return try Container.create(
-                at: path, name: name, fileSystem: environment.fileSystem, clock: environment.clock,
-                random: environment.random)
+                in: environment.backend(at: path),
+                describedBy: ContainerDescription(
+                    id: environment.random.makeID(), name: name, createdMilliseconds: environment.clock.milliseconds()))
         } catch let error as FerryError where error.code == .containerExists {
             guard let present = try leftover() else { throw error }
             if present.details.sealing == .none { return present }
@@ -60,8 +65,7 @@ struct NewContainer {
     /// The container of an interrupted attempt, into which nobody has published; `nil` without one.
     private func leftover() throws -> Container? {
         // A folder that cannot be opened as a container is no leftover: making the container says why.
-        let present = try? Container.open(
-            at: path, expecting: nil, fileSystem: environment.fileSystem, random: environment.random)
+        let present = try? environment.open(at: path)
         guard let present, try present.directories().isEmpty else { return nil }
         return present
     }

@@ -1,6 +1,7 @@
 import FerryContainer
 import FerryCore
 import FerryLog
+import FerrySchema
 import FerrySeal
 import FerryStore
 import Foundation
@@ -97,7 +98,7 @@ extension Replica {
         let plan = try store.trackingPlan(TableSelection())
         let names = Set(record.tracked.map { foldedName($0.name) })
         var declared: [String: [String]] = [:]
-        var movedKeys = try store.movedKeys(since: record)
+        var movedKeys: [String: String] = [:]
         for table in record.tracked {
             switch table.identity {
             case .declared(let columns): declared[table.name] = columns

@@ -19,7 +19,10 @@ extension Replica {
         try followReplacement()
         let known = identity
         guard let present = try store.identity(), present.container == known.container else { throw leftContainer }
-        if present != known { take(present) }
+        if present == known { return }
+        // Somebody told the database of another place: what was seen of the members was seen in the former place.
+        if present.containerPath != known.containerPath { memory.forget() }
+        take(present)
     }
 
     private var leftContainer: FerryError {
@@ -100,6 +103,10 @@ extension Replica {
     func recognise(_ container: Container, isThorough: Bool) throws -> Renewal? {
         let former = try store.fingerprint()
         if isCopied(since: former) { return try becomeNewDevice(.copied, container) }
+        // The listing of a remote container may be older than what a copy of this database published.
+        if container.answersFromListing, try store.needsPass() || !store.outboxSizes().isEmpty {
+            try container.recheckHead(of: identity.device)
+        }
         let head = try? container.readHead(of: identity.device)  // an unreadable head says nothing
         if let head,
             try !store.publishedSegments(include: head.position.sequence, head.lastSegmentChecksum)
@@ -118,7 +125,7 @@ extension Replica {
     /// - Throws: `notMember`, `keyMissing` in a sealed container.
     func becomeNewDevice(_ reason: Renewal.Reason, _ container: Container) throws -> Renewal {
         let former = identity.device
-        let successor = try successor()
+        let successor = try successor(container)
         let published = try publishedLog(container)
         let sentAgain = try store.becomeNewDevice(
             successor?.device ?? environment.random.makeID(), published: published, fingerprint: fingerprint,

@@ -1,6 +1,7 @@
 import FerryContainer
 import FerryCore
 import FerryLog
+import FerrySchema
 import FerrySeal
 import FerryStore
 import Foundation
@@ -13,7 +14,7 @@ package struct ReplicaSetup {
     /// Whether a new container is sealed. Commands and apps always say so; tests about something else leave it open.
     private let sealing: ContainerSealing
     /// For joining a sealed container, in which somebody has let the device in.
-    private let enrolment: Enrolment?
+    let enrolment: Enrolment?
 
     package init(
         environment: ReplicaEnvironment = .live, progress: ProgressHandler? = nil, sealing: ContainerSealing = .open,
@@ -31,7 +32,7 @@ package struct ReplicaSetup {
     ) throws -> (replica: Replica, report: InitReport) {
         let start = environment.clock.milliseconds()
         try Store.checkClock(environment.clock)
-        let path = Replica.absolutePath(containerPath)
+        let path = try Replica.fullPlace(containerPath)
         try Replica.refuseIfTracked(store)
         try Replica.refuseDatabase(at: store.path, inside: path)
         // Errors of the selection come before anything is made.
@@ -133,8 +134,8 @@ package struct ReplicaSetup {
         }
     }
 
-    /// Removes a database that a join made and could not fill.
-    private static func removeDatabase(at path: String) {
+    /// Removes a database that a join or an import made and could not fill.
+    static func removeDatabase(at path: String) {
         for suffix in ["", "-wal", "-shm", "-journal", "-ferry-lock"] {
             try? FileManager.default.removeItem(atPath: path + suffix)  // mostly missing; the join's error says more
         }

@@ -5,10 +5,7 @@ extension Enrolment {
     /// Whether a container lets in its members alone.
     /// - Throws: as `Container.open`.
     package static func isNeeded(containerPath: String, environment: ReplicaEnvironment) throws -> Bool {
-        try Container.open(
-            at: Replica.absolutePath(containerPath), expecting: nil, fileSystem: environment.fileSystem,
-            random: environment.random
-        ).details.sealing != .none
+        try environment.open(at: Replica.fullPlace(containerPath)).details.sealing != .none
     }
 
     /// The failure of a call that needs an enrolment which nobody has answered.

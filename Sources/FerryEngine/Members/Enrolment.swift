@@ -53,7 +53,7 @@ public final class Enrolment: Sendable {
     package static func begin(
         containerPath: String, by way: Way, environment: ReplicaEnvironment = .live
     ) throws -> Enrolment {
-        let path = Replica.absolutePath(containerPath)
+        let path = try Replica.fullPlace(containerPath)
         let (container, genesis) = try open(path, environment)
         if case .recovery(let code) = way { return try recover(container, genesis, code, path, environment) }
         if let present = try find(container, genesis, way, path, environment) { return present }
@@ -78,7 +78,7 @@ public final class Enrolment: Sendable {
     package static func pending(
         containerPath: String, environment: ReplicaEnvironment = .live
     ) throws -> Enrolment? {
-        let path = Replica.absolutePath(containerPath)
+        let path = try Replica.fullPlace(containerPath)
         let (container, genesis) = try open(path, environment)
         return try find(container, genesis, nil, path, environment)
     }
@@ -87,8 +87,7 @@ public final class Enrolment: Sendable {
         _ path: String, _ environment: ReplicaEnvironment
     ) throws -> (Container, RecordHash) {
         try Replica.refuseKeys(environment.keys, inside: path)
-        let container = try Container.open(
-            at: path, expecting: nil, fileSystem: environment.fileSystem, random: environment.random)
+        let container = try environment.open(at: path)
         guard case .sealed(let genesis) = container.details.sealing else {
             throw FerryError(
                 .invalidArgument, "The container is open: no code is needed to join it.", path: path)
@@ -120,6 +119,9 @@ public final class Enrolment: Sendable {
         return nil
     }
 
+    /// The container without a seal.
+    func openPlain() throws -> Container { try Self.open(path, environment).0 }
+
     // MARK: By recovery
 
     /// Lets a new device in by the recovery code: it makes an epoch, and opens all that the recovery key can.
@@ -141,10 +143,14 @@ public final class Enrolment: Sendable {
         receivers[keys.device] = keys.publicKeys
         receivers[MemberRecord.recoveryAuthor] = recovery.publicKeys
         let epoch = try Membership.epoch(
-            number: membership.roster.greatestEpoch + 1, in: container.id, for: receivers, ring: ring.all,
+            number: membership.roster.greatestEpoch + 1, in: container.id, for: receivers, random: environment.random)
+        let seal = MembershipSealing(keys: keys, graph: membership.graph, roster: membership.roster, keyring: ring)
+        let grants = try membership.grants(
+            from: NeededEpochs(container.sealed(by: seal), membership).oldest, to: [keys.device: keys.publicKeys],
+            of: ring,
             random: environment.random)
         let record = try membership.record(
-            [.admit(Admission(.recovery, keys.publicKeys, in: container.id)), epoch], byRecovery: recovery,
+            [.admit(Admission(.recovery, keys.publicKeys, in: container.id)), epoch] + grants, byRecovery: recovery,
             milliseconds: environment.clock.milliseconds())
         guard try membership.insert([record]).count == 1, membership.isMember else {
             throw FerryError(.internalInconsistency, "A record of the recovery key's does not count.", path: path)
@@ -259,7 +265,7 @@ public final class Enrolment: Sendable {
             throw FerryError(
                 .fileNotThereYet,
                 "The first record of the container's membership has not arrived. Wait until the folder's syncer has brought it.",
-                path: container.backend.localPath(""))
+                path: container.backend.describe(""))
         }
         return membership
     }

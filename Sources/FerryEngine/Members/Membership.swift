@@ -111,28 +111,27 @@ struct Membership: Sendable {
         return try MemberRecord(by: keys, milliseconds: time, genesis: genesis, follows: follows, acts: acts)
     }
 
-    /// Makes an epoch for receivers and the recovery key. Its ring has all epochs that are known here.
+    /// Makes an epoch for receivers and the recovery key. Its ring is empty: whoever opened it would open the rings of the epochs in it
+    /// too, down to the first. Earlier epochs are handed on one by one (`grants`).
     func epoch(for receivers: [DeviceID: DevicePublicKeys], random: any RandomSource) throws -> MemberAct {
         var all = receivers
         all[MemberRecord.recoveryAuthor] = roster.recovery
         return try Self.epoch(
-            number: roster.greatestEpoch + 1, in: container, for: all, ring: keyring.all, random: random)
+            number: roster.greatestEpoch + 1, in: container, for: all, random: random)
     }
 
     /// Makes an epoch.
     /// - Parameters:
     ///   - receivers: its holders; the recovery key under `MemberRecord.recoveryAuthor`.
-    ///   - ring: the earlier epochs that its holders need.
     static func epoch(
-        number: UInt32, in container: ContainerID, for receivers: [DeviceID: DevicePublicKeys], ring: [EpochSecret],
+        number: UInt32, in container: ContainerID, for receivers: [DeviceID: DevicePublicKeys],
         random: any RandomSource
     ) throws -> MemberAct {
         let secret = EpochSecret(mintedFor: container, random: random)
-        let earlier = ring.suffix(EpochSecret.maximumRingCount)
         return .epoch(
             EpochMaking(
                 number: number, epoch: secret.id, wraps: try wraps(of: secret, for: receivers, random: random),
-                ring: try secret.sealRing(Array(earlier), random: random)))
+                ring: try secret.sealRing([], random: random)))
     }
 
     /// Hands an epoch that is known here on.
@@ -142,6 +141,22 @@ struct Membership: Sendable {
     ) throws -> MemberAct? {
         guard let secret = keyring[epoch], !receivers.isEmpty else { return nil }
         return .grant(epoch, try Self.wraps(of: secret, for: receivers, random: random))
+    }
+
+    /// Hands epochs on under which files are there.
+    /// - Parameters:
+    ///   - oldest: the number of the oldest one; no older epoch is handed on.
+    ///   - keyring: the epochs that can be handed on; `nil`: this device's.
+    /// - Returns: an act for each epoch, the newest first; at most as many as a record has room for beside two other acts.
+    func grants(
+        from oldest: UInt32, to receivers: [DeviceID: DevicePublicKeys], of keyring: EpochKeyring? = nil,
+        random: any RandomSource
+    ) throws -> [MemberAct] {
+        let needed = (keyring ?? self.keyring).all.map { (secret: $0, number: graph.number(of: $0.id)) }
+            .filter { $0.number >= max(oldest, 1) }.sorted { $0.number > $1.number }
+        return try needed.prefix(MemberRecord.maximumActs - 2).map { epoch in
+            .grant(epoch.secret.id, try Self.wraps(of: epoch.secret, for: receivers, random: random))
+        }
     }
 
     /// The public keys of members.

@@ -21,7 +21,7 @@ struct MembershipExamination {
         let names = try replica.store.reading().names
         try examineMembers(membership, names, now, &report)
         examineFiles(look, membership, &report)
-        reportFilesOfGoneDevices(look, membership, names, &report)
+        try reportFilesOfGoneDevices(look, membership, names, &report)
         for (device, problem) in try disagreements() {
             report.add(
                 .init(
@@ -110,18 +110,32 @@ struct MembershipExamination {
 
     private func reportFilesOfGoneDevices(
         _ look: MemberReader.Look, _ membership: Membership, _ names: [DeviceID: String], _ report: inout DoctorReport
-    ) {
+    ) throws {
+        let container = try replica.openContainer()
+        let own = Set(try replica.store.reading().formerDevices.map(\.device))
+        for device in look.directories
+        where FormerFiles.isFormer(device, membership)
+            && (membership.roster.removed[device] != nil || own.contains(device))
+        {
+            let remains = try container.remains(of: device)
+            if remains.isEmpty { continue }
+            let obstacle = try replica.obstacle(to: remains, container, membership)
+            report.add(
+                .init(
+                    .warning, names[device] ?? device.description,
+                    "Its files are from before the container was sealed: everybody who has the folder can read them."
+                        + (obstacle.map { " " + $0.sentence(names) } ?? ""),
+                    advice: obstacle?.advice
+                        ?? (own.contains(device)
+                            ? "They go with a sync of this device, an hour after it became a member and once nothing else is said here."
+                            : "They go an hour after its database was enrolled (`ferry enrol`). Where its computer is gone for good, "
+                                + "`ferry seal … --clean` removes them."),
+                    file: obstacle.flatMap(\.file)))
+        }
         for (device, removed) in membership.roster.removed.sorted(by: { $0.key < $1.key }) {
             guard look.directories.contains(device), removed.end != nil else { continue }
             let name = names[device] ?? device.description
-            if removed.removedMilliseconds == nil {
-                report.add(
-                    .init(
-                        .warning, name,
-                        "Its files are from before the container was sealed: everybody who has the folder can read them.",
-                        advice:
-                            "Once its database is enrolled, delete the directory devices/\(device.hex) in the folder."))
-            } else {
+            if removed.removedMilliseconds != nil {
                 report.add(
                     .init(
                         .note, name, "It was removed, and its files are in the folder still.",

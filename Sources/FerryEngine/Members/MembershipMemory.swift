@@ -19,6 +19,8 @@ final class MembershipMemory: Sendable {
         var digestsLookedFor: Set<[UInt8]> = []
         /// Claims by words that wait for a person.
         var claims: [Claim] = []
+        /// Logs that other members were shown otherwise, at the last thorough sync that found anything changed.
+        var forkedViews: [DeviceID: FerryError] = [:]
         /// Copies that came in and that no report has told.
         var copies: Set<DeviceID> = []
     }
@@ -87,6 +89,12 @@ final class MembershipMemory: Sendable {
             state.digestsLookedFor = digests
             return !news.isEmpty
         }
+    }
+
+    /// Logs that other members were shown otherwise: a look compares all heads with each other, which not every sync does.
+    var forkedViews: [DeviceID: FerryError] {
+        get { state.withLock { $0.forkedViews } }
+        set { state.withLock { $0.forkedViews = newValue } }
     }
 
     /// The claims by words that the last look found.

@@ -24,7 +24,7 @@ struct NewMembership {
         let recoveryKeys = try recovery.map { try DeviceKeys(recovery: $0, container: container) }
         var receivers = [keys.device: keys.publicKeys]
         receivers[MemberRecord.recoveryAuthor] = recoveryKeys?.publicKeys
-        let epoch = try Membership.epoch(number: 1, in: container, for: receivers, ring: [], random: random)
+        let epoch = try Membership.epoch(number: 1, in: container, for: receivers, random: random)
         first = try MemberRecord.first(
             by: keys, recovery: recoveryKeys, formerLogs: formerLogs.sorted { $0.device < $1.device }, further: [epoch],
             milliseconds: UInt64(max(environment.clock.milliseconds(), 0)))
@@ -39,12 +39,15 @@ struct NewMembership {
 }
 
 extension SealedBeginning {
-    /// What a store of a newcomer's begins with: everything that is known lies in the container.
-    init(_ membership: Membership) {
+    /// What a store of a newcomer's begins with.
+    /// - Parameter waiting: records that came from elsewhere, and are to be published. All others lie in the container.
+    init(_ membership: Membership, waiting: Set<RecordHash> = []) {
         self.init(
             genesis: membership.genesis,
             records: membership.graph.hashes(after: 0).compactMap { hash in
-                membership.records[hash].map { StoredRecord(hash: hash, bytes: $0.bytes, isPublished: true) }
+                membership.records[hash].map {
+                    StoredRecord(hash: hash, bytes: $0.bytes, isPublished: !waiting.contains(hash))
+                }
             })
     }
 }

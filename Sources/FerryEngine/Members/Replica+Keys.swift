@@ -87,19 +87,16 @@ extension Replica {
     /// Mints the keys of this database's next device, and lets it in by the former one. The key store has the keys on return.
     /// - Returns: `nil` for an open container.
     /// - Throws: `notMember`, `keyMissing`.
-    func successor() throws -> (device: DeviceID, record: StoredRecord)? {
+    func successor(_ container: Container) throws -> (device: DeviceID, record: StoredRecord)? {
         guard let membership = try membership() else { return nil }
         try checkMember(membership)
         let keys = try DeviceKeys(mintedFor: membership.container, random: environment.random)
         try environment.keys.save(
             KeyFile(keys: keys, genesis: membership.genesis.bytes, highestEpoch: membership.highestEpoch))
         var acts: [MemberAct] = [.admit(Admission(.copy, keys.publicKeys, in: membership.container))]
-        if let epoch = membership.roster.epoch,
-            let act = try membership.grant(
-                epoch.id, to: [keys.device: keys.publicKeys], random: environment.random)
-        {
-            acts.append(act)
-        }
+        acts += try membership.grants(
+            from: NeededEpochs(container, membership).oldest, to: [keys.device: keys.publicKeys],
+            random: environment.random)
         let record = try membership.record(acts, milliseconds: environment.clock.milliseconds())
         return (keys.device, StoredRecord(hash: record.hash, bytes: record.bytes, isPublished: false))
     }
@@ -120,9 +117,7 @@ extension Replica {
             let (state, membership) = try enrolment.admission()
             guard case .admitted = state else { throw Enrolment.pending(enrolment.path) }
             let plain = try Container.open(
-                at: identity.containerPath,
-                expecting: ContainerPin(id: identity.container, genesis: membership.genesis),
-                fileSystem: environment.fileSystem, random: environment.random)
+                place(), expecting: ContainerPin(id: identity.container, genesis: membership.genesis))
             let container = try plain.sealed(by: membership.seal())
             let former = identity.device
             let published = try publishedLog(of: former, membership.roster, container)

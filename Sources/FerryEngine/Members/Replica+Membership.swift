@@ -42,9 +42,24 @@ extension Replica {
 
     /// The container without a seal: for records and claims.
     func plainContainer() throws -> Container {
-        try Container.open(
-            at: identity.containerPath, expecting: ContainerPin(id: identity.container, genesis: identity.genesis),
-            fileSystem: environment.fileSystem, random: environment.random, heads: heads)
+        do {
+            return try Container.open(
+                place(), expecting: ContainerPin(id: identity.container, genesis: identity.genesis), heads: heads)
+        } catch let error as FerryError where error.code == .containerMissing || error.code == .containerEmpty {
+            throw hinting(error)
+        }
+    }
+
+    /// The error, with a hint at `ferry relocate` where the container is not where it was. A network that is away is no such place.
+    func hinting(_ error: FerryError) -> FerryError {
+        let hint = " If the container was moved, tell this database: `ferry relocate`."
+        let isRemote = openPlace.withLock { $0 != nil }
+        guard error.code == .containerEmpty || error.code == .containerMissing && !isRemote,
+            !error.message.hasSuffix(hint)
+        else { return error }
+        var error = error
+        error.message += hint
+        return error
     }
 
     func openContainer() throws -> Container {
@@ -95,19 +110,25 @@ extension Replica {
             return nil
         }
         let look = try MemberReader(container: container, now: environment.clock.milliseconds()).look(membership)
-        let before = membership.roster
-        let counting = try membership.insert(look.records)
-        if !counting.isEmpty {
+        let (before, count) = (membership.roster, membership.graph.count)
+        try take(look.records, arePublished: true, &membership)
+        if membership.graph.count > count {
             let copies = membership.roster.members.filter { $0.value.way == .copy && before.members[$0.key] == nil }
             memory.note(copies: copies.map(\.key))
         }
-        try store.add(counting.map { StoredRecord(hash: $0.hash, bytes: $0.bytes, isPublished: true) })
-        memory.keep(membership, count: try store.recordCount())
         memory.noteLook(at: look)
-        try remember(membership)
         container = try container.sealed(by: membership.seal())
         try checkMember(membership)
         return look
+    }
+
+    /// Takes records of others, durably. Those that do not count are passed over.
+    /// - Parameter arePublished: whether they lie in the container; those that do not are published with the next pass.
+    func take(_ news: [MemberRecord], arePublished: Bool, _ membership: inout Membership) throws {
+        let counting = try membership.insert(news)
+        try store.add(counting.map { StoredRecord(hash: $0.hash, bytes: $0.bytes, isPublished: arePublished) })
+        memory.keep(membership, count: try store.recordCount())
+        try remember(membership)
     }
 
     /// Does what is due before anything else is published: records that waited, lost records, newcomers, epochs.
@@ -224,32 +245,7 @@ extension Replica {
         }
     }
 
-    // MARK: Duties
-
-    /// Makes an epoch where none is clean, and hands epochs on to members that lack them.
-    private func prepareEpoch(_ membership: inout Membership, _ container: Container) throws {
-        var situation = MemberDuties.Situation(
-            device: membership.device, roster: membership.roster, hasSomethingToPublish: true,
-            knownEpochs: Set(membership.keyring.all.map(\.id)))
-        if let epoch = membership.roster.epoch {
-            situation.besideCurrent = membership.graph.epochsBeside(
-                epoch.id, lackedBy: membership.roster.members.keys)
-        }
-        for duty in MemberDuties(situation).due {
-            switch duty {
-            case .rotate:
-                // Fewer than were seen: records are missing, and the number would be used twice.
-                if membership.highestEpoch > membership.roster.greatestEpoch { continue }
-                let act = try membership.epoch(
-                    for: membership.keys(of: membership.roster.members.keys), random: environment.random)
-                try say([act], &membership, container)
-            case .grant(let epoch, let devices):
-                let act = try membership.grant(epoch, to: membership.keys(of: devices), random: environment.random)
-                if let act { try say([act], &membership, container) }
-            case .admit, .cover, .accept: continue
-            }
-        }
-    }
+    // MARK: Letting in
 
     /// Lets in whoever has the code of an invitation of this device's.
     private func letIn(
@@ -279,7 +275,7 @@ extension Replica {
         return admitted
     }
 
-    /// Lets a newcomer in, and hands the current epoch on to it.
+    /// Lets a newcomer in, and hands the epochs on to it under which there are files.
     @discardableResult
     func admit(
         _ claim: Claim, answer: [UInt8]? = nil, _ membership: inout Membership, _ container: Container
@@ -288,12 +284,13 @@ extension Replica {
             claim.way, claim.keys, in: membership.container, claim: claim.hash, answer: answer)
         var acts: [MemberAct] = [.admit(admission)]
         let newcomer = [claim.device: claim.keys]
-        if let epoch = membership.roster.epoch {
-            if let act = try membership.grant(epoch.id, to: newcomer, random: environment.random) { acts.append(act) }
-        } else if membership.highestEpoch == membership.roster.greatestEpoch {
+        if membership.roster.epoch == nil, membership.highestEpoch == membership.roster.greatestEpoch {
             let receivers = membership.keys(of: membership.roster.members.keys).merging(newcomer) { own, _ in own }
             acts.append(try membership.epoch(for: receivers, random: environment.random))
         }
+        let sealed = try container.sealed(by: membership.seal())
+        acts += try membership.grants(
+            from: NeededEpochs(sealed, membership).oldest, to: newcomer, random: environment.random)
         return try say(acts, &membership, container)
     }
 }

@@ -34,7 +34,7 @@ extension Replica {
         situation.covered = try covered(situation.positions, membership.roster, container)
         if MemberDuties(situation).due.contains(where: { if case .cover = $0 { true } else { false } }) {
             do {
-                _ = try SnapshotWriter(container: container, store: store, identity: identity).write()
+                try writeSnapshot(container)
             } catch let error as FerryError where error.code == .busy {
                 // Changes came in the meantime: the next pass covers them too.
                 return
@@ -64,17 +64,27 @@ extension Replica {
         }
         if try covered(accepted, situation.roster, container).count == accepted.count { return }
         do {
-            _ = try SnapshotWriter(container: container, store: store, identity: identity).write()
+            try writeSnapshot(container)
         } catch let error as FerryError where error.code == .busy {
             return  // changes came in the meantime: the next pass writes it
         }
     }
 
-    /// Of these logs those that a member's snapshot covers which is there.
+    /// Writes a snapshot of all that is published here.
+    /// - Throws: as `SnapshotWriter.write`.
+    func writeSnapshot(_ container: Container) throws {
+        let snapshots = ContainerSnapshots(
+            container: container, store: store, identity: identity, clock: environment.clock)
+        try Compactor.note(snapshots.write(), in: store)
+    }
+
+    /// Of these logs those that a member's snapshot covers which is there, and which newcomers can open.
     private func covered(
         _ positions: [DeviceID: LogEnding], _ roster: Roster, _ container: Container
     ) throws -> Set<DeviceID> {
-        let entries = try SnapshotCatalog(container).entries().filter { roster.members[$0.device] != nil }
+        let entries = try SnapshotCatalog(container).entries().filter {
+            try roster.members[$0.device] != nil && NeededEpochs.isHandedOn($0, container)
+        }
         return Set(
             positions.filter { device, end in
                 entries.contains { $0.manifest.vector[device].sequence >= end.sequence }

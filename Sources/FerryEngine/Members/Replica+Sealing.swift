@@ -69,8 +69,7 @@ extension Replica {
     /// Whether the database is sealed, and the marker does not say so: sealing was interrupted between the two.
     private func isSealingInterrupted() throws -> Bool {
         guard identity.genesis != nil else { return false }
-        let marker = try Container.open(
-            at: identity.containerPath, expecting: nil, fileSystem: environment.fileSystem, random: environment.random)
+        let marker = try Container.open(place())
         return marker.id == identity.container && marker.details.sealing == .none
     }
 
@@ -80,9 +79,7 @@ extension Replica {
         try refreshIdentity()
         let container =
             isInterrupted
-            ? try Container.open(
-                at: identity.containerPath, expecting: nil, fileSystem: environment.fileSystem,
-                random: environment.random) : try openContainer()
+            ? try Container.open(place()) : try openContainer()
         let former = identity.device
         // What an interrupted attempt made has published nothing.
         let published =
@@ -123,7 +120,7 @@ extension Replica {
 
     private func publishSnapshot() throws {
         try refreshIdentity()
-        _ = try SnapshotWriter(container: openContainer(), store: store, identity: identity).write()
+        try writeSnapshot(openContainer())
     }
 
     // MARK: Leaving

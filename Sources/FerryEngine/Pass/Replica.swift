@@ -1,6 +1,7 @@
 import FerryContainer
 import FerryCore
 import FerryLog
+import FerrySchema
 import FerryStore
 import Foundation
 
@@ -15,6 +16,8 @@ public final class Replica: Sendable {
     /// How long the container keeps files.
     let retention: RetentionSettings
     private let known: Locked<Known>
+    /// The remote place that the container was last opened in, and the text that names it.
+    let openPlace = Locked<(text: String, backend: any ContainerBackend)?>(nil)
     let heads: HeadCache
     /// What is known of the membership of a sealed container.
     let memory = MembershipMemory()
@@ -99,15 +102,17 @@ public final class Replica: Sendable {
         do {
             return try body()
         } catch let error as FerryError where Self.isOfTheContainer(error.code) || error.code == .clockAhead {
-            try store.recordFailure(error)
-            throw error
+            // The same words wherever the place was missed: a failure is told once.
+            let told = hinting(error)
+            try store.recordFailure(told)
+            throw told
         }
     }
 
     static func isOfTheContainer(_ code: FerryError.Code) -> Bool {
         let codes: [FerryError.Code] = [
             .containerMissing, .containerEmpty, .containerMismatch, .containerTooNew, .damagedFile, .foreignFile,
-            .inputOutput, .limitExceeded, .notSealed, .keyMissing,
+            .inputOutput, .limitExceeded, .notSealed, .keyMissing, .accessDenied, .credentialsMissing,
         ]
         return codes.contains(code)
     }
@@ -117,6 +122,7 @@ public final class Replica: Sendable {
         var container: Container
         let members: MemberReader.Look?
         do {
+            try place().refresh(isThorough ? .full : .quick)
             container = try openContainer()
             members = try learn(&container, isForced: isThorough)
         } catch {
@@ -180,6 +186,12 @@ public final class Replica: Sendable {
         Publisher(
             container: container, store: store, identity: identity, clock: environment.clock, retention: retention,
             hold: hold(container))
+    }
+
+    /// Opens the container by what lies there now, also where others changed it since the last pass.
+    func openContainerAfresh() throws -> Container {
+        try place().refresh(.full)
+        return try openContainer()
     }
 
     /// Why nothing may be published now in a sealed container; `nil`: all may be.

@@ -12,6 +12,8 @@ package struct ReplicaEnvironment: Sendable {
     package var host: any HostIdentity
     /// Where the secret keys of sealed containers' devices are.
     package var keys: any KeyStore
+    /// Opens remote places, by their kind (`ContainerLocation.kind`), before `RemotePlaces` is asked. Folders need none.
+    package var openers: [String: RemotePlaces.Opener] = [:]
 
     package init(
         clock: any WallClock, random: any RandomSource, fileSystem: any FileSystem,

@@ -122,14 +122,25 @@ final class SyncRun {
     private func refreshHeadAndCompact() throws -> StoreSummary {
         let (activity, reading) = try replica.recordActivity(view)
         let hold = publisher.hold
-        if hold == nil { try replica.acceptLogs(&container, told: view.heads, isThorough: isThorough) }
-        try publisher.refreshHead(reading, others: view.heads)
+        if hold == nil {
+            try replica.acceptLogs(&container, told: view.heads, isThorough: isThorough)
+            if isThorough && !view.isQuiet { try replica.handEpochsOn(&container, heads: view.heads) }
+        }
+        var headWriter = publisher
+        headWriter.defersAcknowledgements = container.answersFromListing && !isThorough
+        try headWriter.refreshHead(reading, others: view.heads)
         let isSnapshotDue = try undelivered?.note(container, activity) ?? false
         if hold == nil {
             report.compaction = try replica.compactIfDue(
                 container, activity, isThorough: isThorough, isSnapshotDue: isSnapshotDue)
         }
+        if hold == nil && isThorough { try replica.removeOwnFormerFiles(container, heads: view.heads) }
         problems.merge(try replica.disagreements(view.heads)) { reason, _ in reason }
+        if isThorough && !view.isQuiet {
+            replica.memory.forkedViews = replica.forkedViews(view.heads, reading, abandoned: view.abandoned)
+        }
+        problems.merge(replica.memory.forkedViews) { reason, _ in reason }
+        problems.merge(replica.withheldLogs(view.heads, reading)) { reason, _ in reason }
         report.held = hold?.message
         return reading
     }

@@ -1,6 +1,7 @@
 import FerryContainer
 import FerryCore
 import FerryLog
+import FerrySchema
 import FerryStore
 
 /// Puts staged segments into the container, and keeps this device's head up to date.
@@ -15,6 +16,12 @@ struct Publisher {
     var retention = RetentionSettings()
     /// Why nothing may be published now; `nil`: all may be.
     var hold: FerryError?
+    /// True: a head that is outdated in acknowledgements and digests alone is written by a later sync. Each head costs a request
+    /// here and one on every other device.
+    var defersAcknowledgements = false
+
+    /// How long a publication is announced by a process that did not make it, in milliseconds.
+    private static let announcingMilliseconds: Int64 = 3_600_000
 
     /// Publishes everything in the outbox; small segments are joined.
     func publish(_ report: inout SyncReport, _ progress: ProgressHandler?, total: Int?) throws {
@@ -31,12 +38,26 @@ struct Publisher {
                 checksum: entry.checksum, time: header.lastTime, publishedMilliseconds: clock.milliseconds(),
                 sealedName: container.sealedName(name, under: epoch))
             try container.publish(entry.bytes, name: name, of: identity.device, under: epoch)
-            try writeHead(store.reading(), published: segment)
+            // A head never speaks of what is not there. In a remote container one head follows all segments.
+            if !container.answersFromListing { try writeHead(store.reading(), published: segment) }
             try store.recordPublication(segment)
             report.published.segments += 1
             report.published.changes += entry.changes
             progress?(SyncProgress(phase: .publishing, completed: report.published.changes, total: total))
         }
+        if container.answersFromListing {
+            try writeHead(store.reading())
+            try container.announce(identity.device)
+        }
+    }
+
+    /// Announces what was published a short time ago, also by a process that ended before it could. Mostly nothing is to do.
+    private func announceRecent() throws {
+        guard container.answersFromListing, let newest = try store.newestOwnSegment(),
+            clock.milliseconds().milliseconds(since: newest.publishedMilliseconds).magnitude
+                < Self.announcingMilliseconds
+        else { return }
+        try container.announce(identity.device)
     }
 
     // MARK: Gathering
@@ -90,18 +111,19 @@ struct Publisher {
         if let present, try isCurrent(present, reading),
             !DeviceActivity.isRetired(identity.device, written: present.writtenMilliseconds, heads: others)
         {
-            return
+            return try announceRecent()
         }
         try writeHead(reading)
+        try announceRecent()
     }
 
     private func isCurrent(_ head: Head, _ reading: StoreSummary) throws -> Bool {
         let vector = reading.vector
         let own = vector[identity.device]
         let age = clock.milliseconds().milliseconds(since: head.writtenMilliseconds)
-        return try head.acknowledgements == acknowledgements(vector) && head.deviceName == identity.deviceName
-            && head.position.sequence >= own.sequence
-            && (head.position.sequence > own.sequence || head.digests == digests(reading))
+        return try (defersAcknowledgements || head.acknowledgements == acknowledgements(vector))
+            && head.deviceName == identity.deviceName && head.position.sequence >= own.sequence
+            && (defersAcknowledgements || head.position.sequence > own.sequence || head.digests == digests(reading))
             && age.magnitude < retention.heartbeatMilliseconds.magnitude
             && head.logStart == reading.logStart && head.retired == retired(reading)
             && head.missing == missing(reading) && tellsMembership(head, reading)
@@ -111,7 +133,8 @@ struct Publisher {
     private func tellsMembership(_ head: Head, _ reading: StoreSummary) throws -> Bool {
         guard let epoch = try container.sealingEpoch() else { return true }
         let present = try sealedPart(reading, nil, under: epoch)
-        return head.sealed?.knowledge == present?.knowledge && head.sealed?.chainEnds == present?.chainEnds
+        return head.sealed?.knowledge == present?.knowledge
+            && (defersAcknowledgements || head.sealed?.chainEnds == present?.chainEnds)
             && head.sealed?.oldestEpoch == present?.oldestEpoch
     }
 

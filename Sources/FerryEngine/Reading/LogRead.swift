@@ -107,6 +107,7 @@ struct LogRead {
                 let candidates = listed.prefix { $0.name.first <= cursor.next }.filter { cursor.next <= $0.name.last }
                     .sorted { $0.isTried(before: $1) }
                 if candidates.isEmpty { return recordGap(cursor, listed) }
+                container.prefetch(listed, of: peer)
                 attempt = try firstWhole(of: candidates, cursor)
                 if case .failed(let stall, hasVanished: true) = attempt, listings < Self.maximumListings {
                     stalls[peer] = stall

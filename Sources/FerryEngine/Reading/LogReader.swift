@@ -72,6 +72,8 @@ struct LogReader {
     private func readLogs(
         after positions: VersionVector, known: [DeviceID: Checksum], isThorough: Bool
     ) throws -> Batch {
+        // Where a listing answers, a head that lags behind holds nobody up.
+        let isThorough = isThorough || container.answersFromListing
         var read = LogRead(self, isThorough: isThorough)
         read.batch.devices = try container.devices().filter { $0 != device }
         let question = UnchangedScan.Question(

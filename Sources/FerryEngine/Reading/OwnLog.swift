@@ -1,6 +1,7 @@
 import FerryContainer
 import FerryCore
 import FerryLog
+import FerrySchema
 import FerryStore
 
 /// A device's own log in the container, compared with its database's memory: a pure comparison.

@@ -49,7 +49,7 @@ extension Replica {
         var look = ContainerView()
         var isReachable = true
         do {
-            look = try ContainerView(openContainer(), except: identity.device)
+            look = try ContainerView(openContainerAfresh(), except: identity.device)
         } catch let error as FerryError where Self.isOfTheContainer(error.code) || error.code == .notSealed {
             isReachable = false
         }

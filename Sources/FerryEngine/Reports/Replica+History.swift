@@ -41,7 +41,7 @@ extension Replica {
     ) throws -> (reader: HistoryReader, gaps: [(device: DeviceID, error: FerryError)]) {
         var reader = HistoryReader(table: rows.first?.table ?? "", objects: Set(rows.map(\.object)))
         var gaps: [(device: DeviceID, error: FerryError)] = []
-        let container = try openContainer()
+        let container = try openContainerAfresh()
         var ownLast: UInt64 = 0
         for device in try container.devices() {
             let result = try LogWalk(container: container).forEachChangeset(of: device) { try reader.take($0) }

@@ -16,7 +16,7 @@ extension Replica {
         var problem: String?
         var abandoned: Set<DeviceID> = []
         do {
-            let container = try openContainer()
+            let container = try openContainerAfresh()
             for device in try container.devices() {
                 do {
                     if let head = try container.readHead(of: device) { heads[device] = head }
@@ -41,6 +41,9 @@ extension Replica {
         }
         let vector = reading.vector
         problems.merge(clocksAhead(vector)) { reason, _ in reason }
+        let told = heads.filter { $0.key != identity.device }
+        problems.merge(forkedViews(told, reading, abandoned: abandoned)) { reason, _ in reason }
+        problems.merge(withheldLogs(told, reading)) { reason, _ in reason }
         let successors = Successors(heads, self: identity.device, former).all
         let superseded = endedDevices(reading).union(successors.keys)
         // The store may know more of a superseded device than the device's last head announces.
@@ -97,6 +100,7 @@ extension Replica {
         let failure = reading.failure
         var place = StatusReport.ContainerPlace(
             id: identity.container.description, name: identity.containerName, path: identity.containerPath,
+            kind: (try? ContainerLocation(identity.containerPath).kind) ?? "folder",  // a place was read before
             reachable: problem == nil, problem: problem, failure: failure?.message,
             failingSinceMilliseconds: failure?.sinceMilliseconds)
         do {
@@ -183,7 +187,7 @@ extension Replica {
     ///   - limit: the maximum number of entries.
     ///   - table: only changes of this table.
     package func log(limit: Int = 50, table: String? = nil) throws -> [LogEntry] {
-        let container = try openContainer()
+        let container = try openContainerAfresh()
         let names = try store.reading().names
         var changes: [LoggedChange] = []
         for device in try container.devices() {

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 import FerryStore
 
 /// The result of a `sync`. The JSON keys are fixed: scripts rely on them.
@@ -78,7 +79,10 @@ public struct StatusReport: Codable, Equatable, Sendable {
     public struct ContainerPlace: Codable, Equatable, Sendable {
         package var id: String
         package var name: String
+        /// The folder's path, or the location.
         public var path: String
+        /// `folder`, `s3` or `rclone`.
+        package var kind: String
         /// True if the folder is present now and is this container.
         public var reachable: Bool
         /// Why the container is not reachable.

@@ -1,5 +1,6 @@
 import FerryContainer
 import FerryCore
+import FerrySchema
 import FerryStore
 
 /// A container's snapshots, for compaction.

@@ -1,6 +1,8 @@
 import FerryContainer
 import FerryCore
 import FerryLog
+import FerryMembers
+import FerrySchema
 import FerryStore
 import Foundation
 
@@ -13,6 +15,8 @@ package struct ExportReport: Codable, Equatable, Sendable {
     package var tables: Int
     /// The container of the snapshot.
     package var container: StatusReport.DeviceName
+    /// True where the members of a sealed container alone can read the file; `nil`: everybody can.
+    package var sealed: Bool?
     package var seconds: Double
 }
 
@@ -38,50 +42,48 @@ package struct ImportReport: Codable, Equatable, Sendable {
 }
 
 extension Replica {
-    /// Writes the whole state as a single file, for a USB stick or a backup. Replaces a present file of this name.
+    /// Writes the whole state as a single file, for a USB stick or a backup. Replaces a present file of this name. Of a sealed
+    /// container the file is sealed: members alone can read it, and whoever has the recovery code.
     ///
     /// Syncs first, if the container is present. Any device of the container can import the file, and so can a new
     /// device.
-    /// - Parameter isOpen: true: also where the container is sealed. The file is not: whoever has the file can read it.
+    /// - Parameter isOpen: true: the file is not sealed, also where the container is. Whoever has the file can read it.
     /// - Throws:
     ///   - `busy` if the container is away and changes wait to be published: no device could ever get these changes
     ///     from this file;
-    ///   - `invalidArgument` for a path in the container's folder, and for a sealed container unless `isOpen`;
-    ///   - `inputOutput`.
+    ///   - `fileNotThereYet` while the key for new files has not arrived, `keyMissing`, `notMember`;
+    ///   - `invalidArgument` for a path in the container's folder; `inputOutput`.
     package func exportSnapshot(
         to path: String, isOpen: Bool = false, progress: ProgressHandler? = nil
     ) throws -> ExportReport {
         let start = environment.clock.milliseconds()
         let file = Self.absolutePath(path)
-        if identity.genesis != nil, !isOpen {
-            throw FerryError(
-                .invalidArgument,
-                "The container is sealed, and a file of `ferry export` is not: whoever has the file can read all rows. Write it all "
-                    + "the same with --open, and keep it where nobody else looks.", path: file)
-        }
         guard !file.hasPrefix(identity.containerPath + "/") else {
             throw FerryError(
                 .invalidArgument, "The file would lie inside the container's folder. Choose another place.", path: file)
         }
         do {
-            _ = try sync(progress: progress)
+            let held = try sync(progress: progress).held
+            if let held, !isOpen { throw FerryError(.fileNotThereYet, held, path: file) }
         } catch let error as FerryError
             where Self.isOfTheContainer(error.code)
         {
-            if try store.unpublishedCount() == 0 { return try archive(file, start) }
+            if try store.unpublishedCount() == 0 { return try archive(file, isOpen, start) }
             throw FerryError(
                 .busy,
                 "Changes wait to be published, and a snapshot would tell others of what they cannot read. Sync first; where "
                     + "the folder is lost, copy the database itself (`sqlite3 \(store.path) \".backup copy.sqlite\"`).",
                 path: file, cause: error)
         }
-        return try archive(file, start)
+        return try archive(file, isOpen, start)
     }
 
-    private func archive(_ path: String, _ start: Int64) throws -> ExportReport {
+    private func archive(_ path: String, _ isOpen: Bool, _ start: Int64) throws -> ExportReport {
         try lock.withLock {
+            try refreshIdentity()
+            let sealing = try isOpen ? nil : archiveSealing()
             let writer = try SnapshotArchiveWriter(
-                path: path, container: identity.container, random: environment.random)
+                path: path, container: identity.container, sealing: sealing, random: environment.random)
             let manifest = try store.readSnapshot { chunk in
                 let (bytes, checksum) = try SnapshotChunkEncoder.encode(chunk, container: identity.container)
                 try writer.append(bytes, checksum: checksum)
@@ -92,26 +94,63 @@ extension Replica {
                 path: path, bytes: bytes, objects: manifest.objects,
                 tables: manifest.tables.count { !isFerryName($0.name) },
                 container: .init(id: identity.container.description, name: identity.containerName),
-                seconds: Double(environment.clock.milliseconds() - start) / 1000)
+                sealed: sealing == nil ? nil : true, seconds: Double(environment.clock.milliseconds() - start) / 1000)
         }
     }
 
+    /// What a file of a sealed container is written with: its members open it, and the records that come along say who they are. `nil`
+    /// for an open container.
+    private func archiveSealing() throws -> SnapshotArchiveWriter.Sealing? {
+        guard let membership = try membership() else { return nil }
+        try checkMember(membership)
+        let seal = membership.seal()
+        return SnapshotArchiveWriter.Sealing(
+            seal: seal, device: membership.device, epoch: try seal.sealingEpoch(),
+            records: membership.graph.hashes(after: 0).compactMap { membership.records[$0]?.bytes })
+    }
+
     /// Merges a file written by `exportSnapshot` on any device of the same container. An old file undoes no later
-    /// change: the file merges as the knowledge of its devices then.
-    /// - Throws: `containerMismatch` for a file of a different container, `damagedFile`, `formatTooNew`, `inputOutput`.
+    /// change: the file merges as the knowledge of its devices then. What the file of a sealed container tells of the members is
+    /// taken first; so it is read also where epochs were made since the last sync.
+    /// - Throws: `containerMismatch` for a file of a different container or membership, `damagedFile`, `formatTooNew`, `inputOutput`;
+    ///   `notSealed` for an open file where the container is sealed; `foreignFile` for one of a device that is no member,
+    ///   `keyMissing` for one that was sealed before this device came, `notMember` where the file says that this device is out.
     package func importSnapshot(from path: String, progress: ProgressHandler? = nil) throws -> ImportReport {
         let start = environment.clock.milliseconds()
-        let archive = try SnapshotArchive(path: Self.absolutePath(path))
-        guard archive.container == identity.container else {
+        let file = try ArchiveFile(path: Self.absolutePath(path))
+        guard file.container == identity.container else {
             throw FerryError(
                 .containerMismatch,
                 "The file is of another container than the one that the database belongs to. Import it into a new database.",
                 path: path)
         }
-        return try lock.withLock { try merge(archive, .merged, start, progress) }
+        return try lock.withLock {
+            try refreshIdentity()
+            return try merge(open(file), .merged, start, progress)
+        }
     }
 
-    fileprivate func merge(
+    /// Opens a file for this database, with what the file itself tells of the members.
+    private func open(_ file: ArchiveFile) throws -> SnapshotArchive {
+        guard identity.genesis != nil else {
+            if !file.isSealed { return try SnapshotArchive(file) }
+            throw FerryError(
+                .keyMissing,
+                "The file is sealed, and this database has no key: its container was sealed since. `ferry enrol` lets it in.",
+                path: file.path)
+        }
+        guard file.isSealed else { throw file.notSealed }
+        var membership = try requiredMembership()
+        let records = try file.readRecords()
+        guard records[0].hash == membership.genesis else { throw file.isOfAnotherMembership }
+        // They wait to be published: this folder may lack what the file brings, and nothing is sealed under an epoch before others
+        // can find the record that made it.
+        try take(records, arePublished: false, &membership)
+        try checkMember(membership)
+        return try SnapshotArchive(file, seal: membership.seal())
+    }
+
+    func merge(
         _ archive: SnapshotArchive, _ outcome: ImportReport.Outcome, _ start: Int64, _ progress: ProgressHandler?
     ) throws -> ImportReport {
         let vector = try store.versionVector()
@@ -143,50 +182,19 @@ extension Replica {
     }
 }
 
-extension ReplicaSetup {
-    /// Makes a database from a file written by `exportSnapshot`.
-    ///
-    /// - Parameter containerPath: the folder of the file's container; the new database joins as a device of its own.
-    ///   `nil`: the database belongs to no container, and Ferry leaves no trace in the database.
-    /// - Throws: `invalidArgument` if a file is at `databasePath`, `containerMismatch` if the folder is a different
-    ///   container; otherwise as `importSnapshot`.
-    package func importDatabase(
-        at databasePath: String, from path: String, containerPath: String? = nil, name: String? = nil
-    ) throws -> (replica: Replica?, report: ImportReport) {
-        let start = environment.clock.milliseconds()
-        let archive = try SnapshotArchive(path: Replica.absolutePath(path))
-        if FileManager.default.fileExists(atPath: databasePath) {
-            throw FerryError(
-                .invalidArgument, "There is a file at \(databasePath) already. Name one that is not there.",
-                path: databasePath)
-        }
-        let container = try containerPath.map {
-            try Container.open(
-                at: Replica.absolutePath($0), expecting: ContainerPin(id: archive.container),
-                fileSystem: environment.fileSystem,
-                random: environment.random)
-        }
-        if let containerPath {
-            try Replica.refuseDatabase(at: databasePath, inside: Replica.absolutePath(containerPath))
-        }
-        guard let schema = archive.manifest.schema?.record else {
-            throw FerryError(.damagedFile, "The file says nothing of the tables that it has.", path: path)
-        }
-        _ = try DatabaseCreator.create(schema, at: databasePath)
-        let store = try Store(path: databasePath, clock: environment.clock, random: environment.random)
-        let identity = StoreIdentity(
-            device: environment.random.makeID(), deviceName: try Replica.checkedName(name),
-            container: archive.container,
-            containerName: container?.name ?? "", containerPath: containerPath.map(Replica.absolutePath) ?? "")
-        _ = try store.beginTracking(identity, Replica.selection(schema, store), rowsAreOld: true)
-        let replica = try Replica(store, environment: environment)
-        var report = try replica.merge(archive, container == nil ? .plain : .joined, start, progress)
-        guard container != nil else {
-            _ = try replica.leave()
-            return (nil, report)
-        }
-        report.conflicts += try replica.sync(progress: progress).conflicts
-        report.seconds = Double(environment.clock.milliseconds() - start) / 1000
-        return (replica, report)
+extension ArchiveFile {
+    /// The failure where an open file meets a sealed container.
+    var notSealed: FerryError {
+        FerryError(
+            .notSealed,
+            "The file is not sealed, and the container is: anybody could have written it. Nothing of it is used. Export again without "
+                + "--open; a new database without a container can be made of the file.", path: path)
+    }
+
+    var isOfAnotherMembership: FerryError {
+        FerryError(
+            .containerMismatch,
+            "The file is of another membership of the container, which was founded anew. Export again on a member.",
+            path: path)
     }
 }

@@ -1,6 +1,7 @@
 import FerryContainer
 import FerryCore
 import FerryLog
+import FerrySchema
 import FerryStore
 
 /// Writes a snapshot of a store into its device's directory: chunks first, then the manifest with their names.

@@ -21,6 +21,9 @@ package struct WatchConfiguration: Sendable {
     /// size last changed. A program that replaces the file may delete the former file first, and takes a while to write.
     package var replacementMilliseconds = 3000
 
+    /// In place of the times above, over a remote container.
+    package var remote = RemoteTiming()
+
     /// The interval between checks that the leading process still runs, in milliseconds.
     package var followMilliseconds = 500
 

@@ -61,7 +61,8 @@ package final class WatchLoop: Sendable {
     package func run() {
         if !hasToStop {
             onEvent(.started)
-            var turns = WatchTurns(configuration, now: { [watcher] in watcher.now })
+            var turns = WatchTurns(
+                configuration, random: replica.environment.random, now: { [watcher] in watcher.now })
             follow(&turns)
             if !hasToStop && !turns.isOver { pass(&turns) }
             while !hasToStop && !turns.isOver {
@@ -145,7 +146,7 @@ package final class WatchLoop: Sendable {
             } else {
                 turns.recordEvent(isPending: isPending)
             }
-            if isPending || turns.isFruitless { gather() }
+            if isPending || turns.isFruitless { gather(turns) }
         } catch {
             // A look that fails like the last attempt does not delay the next attempt further.
             if turns.isBackingOff && turns.isKnown(error, replica.store) { return }
@@ -157,20 +158,27 @@ package final class WatchLoop: Sendable {
     /// Checks the database for changes to pack, and for commits of other connections.
     private func look(_ turns: inout WatchTurns) throws -> Bool {
         try lookForReplacement(&turns)
-        _ = try lookForCommits(&turns)
+        if try lookForCommits(&turns) {
+            // Somebody may have told the database that its container lies elsewhere now.
+            let place = replica.identity.containerPath
+            try replica.refreshIdentity()
+            if replica.identity.containerPath != place { turns.recordNewPlace() }
+        }
         return try replica.store.needsPass()
     }
 
     /// Waits until nothing changes for a moment, so that a burst of commits becomes a single segment.
-    private func gather() {
+    private func gather(_ turns: WatchTurns) {
         let start = watcher.now
+        let (quiet, longest) = turns.gathering
         while !hasToStop {
             let passed = start.duration(to: watcher.now).wholeMilliseconds
-            let remaining = configuration.gatherMilliseconds - passed
-            if remaining <= 0 { return }
-            if watcher.wait(timeoutMilliseconds: min(configuration.quietMilliseconds, remaining)) == .timedOut {
-                return
-            }
+            let remaining = longest - passed
+            if remaining <= 0 || watcher.wait(timeoutMilliseconds: min(quiet, remaining)) == .timedOut { break }
+        }
+        // A remote container is not written to more often than so: what is committed meanwhile goes along.
+        while !hasToStop, let earliest = turns.earliestPublication, watcher.now < earliest {
+            _ = watcher.wait(timeoutMilliseconds: watcher.now.duration(to: earliest).wholeMilliseconds + 1)
         }
     }
 
@@ -190,6 +198,15 @@ package final class WatchLoop: Sendable {
     }
 
     private func watchDirectories(_ turns: inout WatchTurns) {
+        // The following pass reports why there is no place.
+        if let place = try? replica.place(), place.answersFromListing {
+            turns.pageCount = place.pageCount
+            let places = WatchedPlaces(databaseOf: replica)
+            if places == turns.places { return }
+            turns.places = places
+            return watcher.setDirectories([], files: places.files)
+        }
+        turns.pageCount = nil
         let container = try? replica.openContainer()  // the following pass reports the reason
         let places = WatchedPlaces(replica, container)
         if places == turns.places { return }

@@ -10,16 +10,23 @@ import FerryStore
 /// - While `earliestRetry` is set, `nextPoll` is not before `earliestRetry`.
 struct WatchTurns {
     private let configuration: WatchConfiguration
+    private let random: any RandomSource
     /// The watcher's time.
     private let now: () -> ContinuousClock.Instant
     /// The places watched now.
     var places: WatchedPlaces?
     /// `Store.dataVersion` at the last look.
     var dataVersion: Int?
+    /// The pages of a remote container's listing; `nil` for a folder.
+    var pageCount: Int?
     /// True if trying again is useless.
     private(set) var isOver = false
 
     private var poll: PollSchedule
+    private var remotePoll: RemoteSchedule
+    /// When the instants of `remotePoll` begin, and the last publication.
+    private let start: ContinuousClock.Instant
+    private var lastPublication: ContinuousClock.Instant?
     private var nextPoll: ContinuousClock.Instant
     private var lastThorough: ContinuousClock.Instant?
     /// The journal's change is reported a moment before the commit is visible, so the loop looks at the database again
@@ -44,11 +51,30 @@ struct WatchTurns {
     private var fruitlessEvents = 0
     private static let patience = 3
 
-    init(_ configuration: WatchConfiguration, now: @escaping () -> ContinuousClock.Instant) {
+    init(
+        _ configuration: WatchConfiguration, random: any RandomSource = SystemRandom(),
+        now: @escaping () -> ContinuousClock.Instant
+    ) {
         self.configuration = configuration
+        self.random = random
         self.now = now
         nextPoll = now()
         poll = configuration.poll
+        remotePoll = RemoteSchedule(configuration.remote)
+        start = nextPoll
+    }
+
+    /// How long a database must be quiet before its changes are packed, and how long they wait for that, in milliseconds.
+    var gathering: (quiet: Int, longest: Int) {
+        pageCount == nil
+            ? (configuration.quietMilliseconds, configuration.gatherMilliseconds)
+            : (configuration.remote.quietMilliseconds, configuration.remote.gatherMilliseconds)
+    }
+
+    /// Before this instant a remote container is not written to again; `nil`: at any time.
+    var earliestPublication: ContinuousClock.Instant? {
+        pageCount == nil
+            ? nil : lastPublication.map { $0 + .milliseconds(configuration.remote.publicationMilliseconds) }
     }
 
     /// The time to wait for an event.
@@ -61,7 +87,8 @@ struct WatchTurns {
 
     var isThoroughDue: Bool {
         guard let lastThorough else { return true }
-        return lastThorough.duration(to: now()).wholeMilliseconds >= configuration.thoroughMilliseconds
+        let interval = pageCount.map { configuration.remote.listing(pages: $0) } ?? configuration.thoroughMilliseconds
+        return lastThorough.duration(to: now()).wholeMilliseconds >= interval
     }
 
     /// True if the last events all brought no news: a program writes local changes only, and the next event can wait
@@ -100,8 +127,14 @@ struct WatchTurns {
             !hasPassed || report.hasNews || report.renewed != nil || failure != nil || report.waiting != waiting
             || report.admitted != nil || report.copies != nil || report.claims != claims || report.held != held
         fruitlessEvents = report.hasNews || !isAfterEvent ? 0 : fruitlessEvents + 1
-        let interval = poll.next(foundNews: report.hasNews || isAfterEvent, eventsAreDelivered: eventsAreDelivered)
+        let interval =
+            pageCount == nil
+            ? poll.next(foundNews: report.hasNews || isAfterEvent, eventsAreDelivered: eventsAreDelivered)
+            : remotePoll.next(
+                foundNews: report.hasNews, isAfterCommit: isAfterEvent, at: start.duration(to: now()).wholeMilliseconds,
+                chance: random.next())
         nextPoll = now() + .milliseconds(interval)
+        if report.published.segments > 0 { lastPublication = now() }
         if isThorough { lastThorough = now() }
         hasPassed = true
         isAfterEvent = false
@@ -156,6 +189,13 @@ struct WatchTurns {
         (failures, earliestRetry) = (0, nil)
     }
 
+    /// The container lies elsewhere: nothing seen of the former place counts, and the former obstacle is gone.
+    mutating func recordNewPlace() {
+        nextPoll = now()
+        lastThorough = nil
+        (failures, earliestRetry) = (0, nil)
+    }
+
     /// True if an error equals the last reported error, and no pass has succeeded since.
     func isKnown(_ error: any Error, _ store: Store) -> Bool { isLast(Self.understood(error, store)) }
 
@@ -173,10 +213,11 @@ struct WatchTurns {
 
     private mutating func retry(firstMilliseconds: Int) {
         let doublings = min(failures, 20)
+        let longest = pageCount == nil ? configuration.retryMaximumMilliseconds : configuration.remote.restMilliseconds
         failures += 1
         let now = now()
-        earliestRetry = now + .milliseconds(min(firstMilliseconds, configuration.retryMaximumMilliseconds))
-        nextPoll = now + .milliseconds(min(firstMilliseconds << doublings, configuration.retryMaximumMilliseconds))
+        earliestRetry = now + .milliseconds(min(firstMilliseconds, longest))
+        nextPoll = now + .milliseconds(min(firstMilliseconds << doublings, longest))
     }
 
     private static func understood(_ error: any Error, _ store: Store) -> FerryError {

@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// The before-image table: values of a table's deleted rows and displacement candidates until the flush.
 ///

@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 
 /// Finds the foreign keys broken by a flush's captured statements: rows written or left behind on this device without a
 /// parent row.

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 /// Distinguishes effects of SET NULL and SET DEFAULT on references from writes of the app.
 extension CaptureHistory {

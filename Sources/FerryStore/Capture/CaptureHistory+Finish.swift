@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// The end of a flush: reads present values, assigns final times, and writes states and operations.
 extension CaptureHistory {
@@ -52,8 +53,7 @@ extension CaptureHistory {
                 }
                 let captured = CapturedObject(
                     object: track.object, isFresh: track.isFresh, key: hasRow ? track.key : [], formerKey: track.key,
-                    keepsKey: track.keepsKey, operations: operations, row: present, cleared: cleared,
-                    lastTime: track.lastTime)
+                    keepsKey: track.keepsKey, operations: operations, row: present, cleared: cleared)
                 let isKnown = try writer.write(captured, &clock, &written)
                 if !isKnown, table.isMapped, track.isDeleted, !track.isFresh { unknown.append((table, track)) }
                 guard valueBytes + writer.changes.valueBytes <= maximumBytes else {
@@ -78,38 +78,8 @@ extension CaptureHistory {
         }
         try saveReservations()
         try restoreReservations(of: unknown)
-        touched += try leavePlaceholders()
-        for object in flush.moved { touched += try GivenKeys(access).claimants(of: object) }
         clock = flush.clock
         return (flush.changes, touched)
-    }
-
-    /// Rewrites the rows that refer by a placeholder key to an object that an app gave a row, as a replay does.
-    /// - Returns: the objects whose rows the schema refuses under the new key.
-    private func leavePlaceholders() throws -> [TouchedObject] {
-        var refused: [TouchedObject] = []
-        for left in ledger.placeholders {
-            let table = registry[left.table]
-            let states = access.objects(of: table.id)
-            var state = try states.load(left.object)
-            guard let key = state.key.first else {
-                // The row is gone again.
-                state.key = [left.key]
-                try states.save(state)
-                continue
-            }
-            if key == left.key { continue }
-            let reservations = KeyReservations(access)
-            refused += try AppTriggerSandbox(access).run {
-                try reservations.removeLeftRows(of: left.object, in: table, by: left.key, and: key)
-                return try reservations.moveReferences(to: left.object, in: table, from: left.key, to: key)
-            }.map { move in
-                TouchedObject(
-                    table: move.row.table, object: move.row.id, columns: [move.column], isDeleted: false,
-                    needsRules: true, key: move.key)
-            }
-        }
-        return refused
     }
 
     /// Releases the keys of all moved objects before states are saved. Keys change owners within a flush, and no two

@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 
 /// Follows keys whose meaning changed in a flush: rows that refer by such a key, even in their own keys.
 extension CaptureHistory {
@@ -24,9 +26,7 @@ extension CaptureHistory {
                 let stored = track.isFresh ? nil : try formerOwners.key(of: track.object, table, perhaps: track.key[0])
                 let last = track.isDeleted && table.hasUncheckedReferences ? [track.key[0]] : []
                 for key in Self.distinct(track.formerKeys + (stored.map { [$0] } ?? []) + last) {
-                    guard track.isDeleted || track.key[0] != key, !ledger.isLeftPlaceholder(key, in: table.id) else {
-                        continue
-                    }
+                    guard track.isDeleted || track.key[0] != key else { continue }
                     let isReferred =
                         try unchecked.hasChildren(table, key: [key]) || reservations.isInUse(key, of: table)
                     guard try isReferred || !table.inheritingColumns.isEmpty || lookup.hasChildren(table, key: [key])

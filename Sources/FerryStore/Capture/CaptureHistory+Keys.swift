@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// The meaning of local keys: their objects at the time of a pending change.
 extension CaptureHistory {
@@ -132,10 +133,7 @@ extension CaptureHistory {
         let value = column.key(written)
         let known = try referredObject(registry[parent], value)
         if let known, !ledger.isUnmade(known) { return .reference(known) }
-        if !isReservable(value, in: registry[parent], by: column) {
-            try PlaceholderRoom(access).avoid(value)
-            return written
-        }
+        if !isReservable(value, in: registry[parent], by: column) { return written }
         // A reference without a parent row (foreign keys may be off). The next object with the key is the target.
         let states = access.objects(of: parent)
         if let known = try states.object(forKey: value), tracks[parent]?[known] == nil, !ledger.isUnmade(known),
@@ -251,12 +249,7 @@ extension CaptureHistory {
         let stored = try access.objects(of: table.id).load(object).key.first
         for former in [track?.key.first, stored].compactMap({ $0 }) where former != key {
             if let holder = ledger.holder(of: former, in: table.id), holder.object != object { continue }
-            if KeyReservations.isStandIn(former, for: object) {
-                // Rows mean the object by its placeholder key until the end of the flush.
-                _ = try formerOwners.object(table.id, former)
-                ledger.leavePlaceholder(former, in: table.id, of: object)
-                continue
-            }
+            if KeyReservations.isStandIn(former, for: object) { ledger.leavePlaceholder(former, in: table.id) }
             ledger.free(former, in: table.id)
             track?.formerKeys.append(former)
         }
@@ -318,11 +311,7 @@ extension CaptureHistory {
                 let state = try access.objects(of: table.id).load(candidate)
                 // A different object's row may show the object.
                 let isTaken = state.shown.hasRow || state.shown == .joined
-                // Rows may refer to the object by a key of their own, and expect a row of another device.
-                let isExpected =
-                    state.registers.inserted == nil
-                    && state.key.first.map { !KeyReservations.isStandIn($0, for: candidate) } ?? false
-                if track == nil, isTaken || isExpected { continue }
+                if track == nil, isTaken || (state.registers.inserted == nil && !state.key.isEmpty) { continue }
                 return (candidate, false)
             }
         }

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 extension CaptureHistory {
     /// The events of an object in a flush.

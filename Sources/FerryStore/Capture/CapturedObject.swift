@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 /// An object of a flush, to be written by `LocalChangeWriter`.
 struct CapturedObject {
@@ -16,6 +17,4 @@ struct CapturedObject {
     var row: ColumnValues
     /// Columns the row shows cleared, with their values in the state.
     var cleared: ColumnValues
-    /// The time of the last event.
-    var lastTime: HybridTime
 }

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 /// A captured operation, with portable values by column number.
 struct CapturedOperation {

@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 
 /// Packs pending changes: makes a changeset and updates the state, in the caller's transaction.
 ///

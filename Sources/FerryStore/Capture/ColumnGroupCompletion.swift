@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 /// Completes writes to columns that belong together: a write to any of them includes the remaining columns as shown by
 /// the row.

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// The owner of a flush's output: a writer for each table, and the clock that the writers advance.
 ///
@@ -44,9 +45,6 @@ final class FlushWriter {
 
     /// Links that written objects refer to under a key of a different object's row.
     var retainedLinks: Set<RowToken> { writers.values.reduce(into: []) { $0.formUnion($1.references.retainedLinks) } }
-
-    /// Objects whose rows were moved to or from an integer of 0 or below.
-    var moved: [RowToken] { writers.values.flatMap(\.moved).sorted() }
 
     /// The object in place of a replaced one; `nil` if the object was not replaced.
     func successor(of object: RowToken) -> RekeyedLink? { writers[object.table]?.successor(of: object.id) }

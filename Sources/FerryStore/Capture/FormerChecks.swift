@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Tests guesses about lost values by object checksums. A checksum is a sum of hashes, so a guess for a single value
 /// can be tried (`UnseenWrites`).

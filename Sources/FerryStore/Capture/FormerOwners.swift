@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 /// The owners of mapped keys at the beginning of a flush. Caches answers: a row's key is looked up for its own pending
 /// changes and for every referring row.

@@ -8,7 +8,6 @@ import FerryCore
 /// - A key is held, freed, or neither; never both.
 /// - A key is announced from `announce` until `fulfill`: some later pending change gives the key to an object.
 /// - A reserved object is not unmade, and held its key at its reservation.
-/// - `placeholders` has each key of `leftPlaceholders` once.
 /// - A taken key keeps the meaning recorded first; a lost key has the meaning recorded last.
 ///
 /// Contains no statement: a pure value.
@@ -38,8 +37,6 @@ struct KeyLedger {
     private var freed: [Int: Set<FieldValue>] = [:]
     private var announced: [Int: [FieldValue: FieldValue]] = [:]
     private var leftPlaceholders: [Int: Set<FieldValue>] = [:]
-    /// The left placeholder keys, in the order in which they were left.
-    private(set) var placeholders: [Reservation] = []
     private var unmadeObjects: Set<ObjectID> = []
     private var unmade: [Int: [UnmadeKey]] = [:]
     private var reserving: Set<ObjectID> = []
@@ -119,14 +116,9 @@ struct KeyLedger {
         reservations.removeAll(where: isSettled)
     }
 
-    /// Records a placeholder key whose object got a row under another key. Rows may still refer by the placeholder, which
-    /// goes on meaning the object.
-    mutating func leavePlaceholder(_ key: FieldValue, in table: Int, of object: ObjectID) {
-        if !isLeftPlaceholder(key, in: table) {
-            placeholders.append(Reservation(table: table, object: object, key: key))
-        }
+    /// Records a placeholder key whose object got a row under another key. Rows may still refer by the placeholder.
+    mutating func leavePlaceholder(_ key: FieldValue, in table: Int) {
         leftPlaceholders[table, default: []].insert(key)
-        hold(key, in: table, by: object)
     }
 
     func isLeftPlaceholder(_ key: FieldValue, in table: Int) -> Bool { leftPlaceholders[table]?.contains(key) ?? false }

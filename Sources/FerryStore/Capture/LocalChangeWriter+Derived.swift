@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Operations made by no statement: a flush adds them to captured operations, so remote devices come to the rows shown
 /// here.

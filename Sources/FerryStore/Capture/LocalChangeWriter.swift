@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Writes a table's captured operations into the changeset, and registers and shadow values into the state.
 ///
@@ -20,8 +21,6 @@ struct LocalChangeWriter {
     var givenUp: [ReleasedValues] = []
     /// The successors of objects replaced because of the key their rows showed (`LinkRekeying`).
     var successors: [ObjectID: RekeyedLink] = [:]
-    /// Objects whose rows were moved to or from an integer of 0 or below.
-    private(set) var moved: [RowToken] = []
     /// Objects unified rows no longer show (`SplitMembers`).
     private let departed: Set<ObjectID>
 
@@ -59,20 +58,19 @@ struct LocalChangeWriter {
             return false
         }
         var unshown: ColumnValues = [:]
-        let isMove = hasMoved(captured, from: former)
-        if !key.isEmpty, isMove || RetainedRows.isHeldBack(state), operations.allSatisfy({ $0.kind == .update }) {
-            // A device that has forgotten the deletion has forgotten the row. A moved row tells its integer.
+        if !key.isEmpty, RetainedRows.isHeldBack(state), operations.allSatisfy({ $0.kind == .update }) {
+            // A device that has forgotten the deletion has forgotten the row.
             let isJoined = try !members(of: object).isEmpty
             let own = row.overlaid(with: state.kept.fields)
             let all = isJoined ? whole(own, shown: row) : own
             recordReleased(object, own, for: all, operations)
-            operations = insertion(of: all, operations, at: isMove ? captured.lastTime : .zero)
+            operations = insertion(of: all, operations)
             // Values not shown by the row become shadow values.
             unshown = operations.reduce(ColumnValues()) { $0.overlaid(with: $1.values) }.filter {
                 row[$0.key] != $0.value
             }
         }
-        if !isMove, operations.first?.kind == .insert, shown == .anomalousRow, state.registers.isAlive,
+        if operations.first?.kind == .insert, shown == .anomalousRow, state.registers.isAlive,
             try !members(of: object).isEmpty
         {
             // OR REPLACE on the key of a unified row. An insertion would make the representative the youngest object,
@@ -108,40 +106,8 @@ struct LocalChangeWriter {
                     rewritten: Set(operations.flatMap { $0.values.keys }).sorted())
             }
         }
-        if shown == .anomalousRow {
-            touched +=
-                try isMove
-                ? insertMembersAgain(of: object, row, &clock) : writeMembers(of: object, operations, row, &clock)
-        }
-        if isMove { moved.append(RowToken(table: table.id, id: object)) }
+        if shown == .anomalousRow { touched += try writeMembers(of: object, operations, row, &clock) }
         return true
-    }
-
-    /// True if an app moved a row to or from an integer of 0 or below: the row is published again, as inserted under its
-    /// new integer. So every device knows the integer claimed by references to the row (`GivenKeys`).
-    private func hasMoved(_ captured: CapturedObject, from former: ObjectState) -> Bool {
-        guard table.isIntegerKey, former.shown.hasRow, former.registers.inserted != nil,
-            let before = former.key.first, let now = captured.key.first, before != now, now != former.givenKey
-        else { return false }
-        return (GivenKeys.isPlain(before) || GivenKeys.isPlain(now))
-            && captured.operations.allSatisfy { $0.kind == .update }
-    }
-
-    /// Inserts the further objects of a moved row again, so that the row's own object stays the oldest of them.
-    private mutating func insertMembersAgain(
-        of representative: ObjectID, _ row: ColumnValues, _ clock: inout HybridClock
-    ) throws -> [TouchedObject] {
-        let members = try members(of: representative).map { ($0, try objects.load($0).registers.inserted) }
-        let byAge = members.sorted { left, right in
-            guard let a = left.1, let b = right.1, a != b else { return left.0 < right.0 }
-            return a.isOlder(than: b)
-        }
-        return try byAge.map { member, _ in
-            let time = clock.tick()
-            return try writeHidden(
-                member, [CapturedOperation(kind: .update, time: time, values: [:], beforeImage: nil)], shown: row,
-                isWhole: true, &clock)
-        }
     }
 
     /// Writes operations on a unified row to all objects shown by the row, so they stay unified. After a deletion the
@@ -196,24 +162,20 @@ struct LocalChangeWriter {
     }
 
     /// Writes operations on an object without an own row: its values become shadow values.
-    /// - Parameters:
-    ///   - shown: the values of the row showing the object.
-    ///   - isWhole: true to insert the object again.
+    /// - Parameter shown: the values of the row showing the object.
     mutating func writeHidden(
-        _ object: ObjectID, _ operations: [CapturedOperation], shown: ColumnValues, isWhole: Bool = false,
-        _ clock: inout HybridClock
+        _ object: ObjectID, _ operations: [CapturedOperation], shown: ColumnValues, _ clock: inout HybridClock
     ) throws -> TouchedObject {
         var state = try objects.load(object)
         var operations = operations
-        if isWhole || RetainedRows.isHeldBack(state), operations.allSatisfy({ $0.kind == .update }) {
+        if RetainedRows.isHeldBack(state), operations.allSatisfy({ $0.kind == .update }) {
             let own = ownValues(state, shown: shown)
             let all = whole(own, shown: shown)
             recordReleased(object, own, for: all, operations)
-            operations = insertion(of: all, operations, at: .zero)
+            operations = insertion(of: all, operations)
             references.note(operations, own)
         }
-        let wish = isWhole ? state.givenKey : state.key.first ?? state.kept.key
-        let changed = merge(operations, into: &state, wish: wish, &clock)
+        let changed = merge(operations, into: &state, wish: state.key.first ?? state.kept.key, &clock)
         for operation in operations {
             for (column, value) in operation.values { state.kept.fields[column] = value }
         }
@@ -241,12 +203,8 @@ struct LocalChangeWriter {
     }
 
     /// Replaces updates by an insertion with all of an object's values.
-    /// - Parameter time: the time of the insertion, unless an update has a later time; zero if updates alone count.
-    private func insertion(
-        of values: ColumnValues, _ updates: [CapturedOperation], at time: HybridTime
-    ) -> [CapturedOperation] {
-        let last = updates.map(\.time).reduce(time, max)
-        if last == .zero { return [] }
+    private func insertion(of values: ColumnValues, _ updates: [CapturedOperation]) -> [CapturedOperation] {
+        guard let last = updates.map(\.time).max() else { return [] }
         let all = updates.reduce(values) { $0.overlaid(with: $1.values) }
         return [CapturedOperation(kind: .insert, time: last, values: all, beforeImage: nil)]
     }

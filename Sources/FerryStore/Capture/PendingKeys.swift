@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// The present keys of a table's rows according to pending changes, as far as triggers saw them.
 struct PendingKeys {

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 /// The pending changes of a flush, decoded in their order and timed.
 ///

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// A portable part of a column's register.
 struct EncodedPart {

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 /// Collects a flush's operations on a table.
 ///

@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// Finds the tables temporarily without triggers, and the columns covered by object checksums.
 struct UnseenTables {

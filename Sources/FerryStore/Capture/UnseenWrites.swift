@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 
 /// Finds unseen writes to a table by comparing every row with the state. Records them for the next flush
 /// (Docs/Architecture/schema-changes.md, "Writes that no trigger saw").

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// The targets of captured objects of a table, by written columns.
 struct WrittenReferences {

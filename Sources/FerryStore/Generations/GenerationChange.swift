@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 
 /// Passes objects of a table's former generation over into the present generation, shown by this database from now on.
 ///

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 /// The columns of two generations of a table that hold the same values.
 ///

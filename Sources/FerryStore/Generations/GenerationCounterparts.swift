@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// The objects of the present generation that objects of the former generation become.
 ///

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Merges registers of the former generation into an object of the present generation.
 ///

@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 extension StoreSession {
     /// Merges what several copies of a database published under the same ID, and writes everything again under this

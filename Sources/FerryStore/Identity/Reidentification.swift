@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 /// The part of a device's log known to be in the container, and to be this database's own.
 package struct PublishedLog: Sendable {

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Rewrites unpublished state after a change of the device ID. Stamps of the former ID nobody will ever send become
 /// stamps of the new ID.

@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// Reads conflicts in readable form.
 struct ConflictReader {

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 /// Names objects and values by local keys on this device, including deleted and hidden objects.
 struct LocalNames {

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 /// Translates between rows and object IDs. An ID means the same row on every device, even after a key change.
 struct ObjectLookup {

@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 
 /// The effect of a restoration, done or planned.
 public struct RestoredRow: Equatable, Sendable {

@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 
 /// An object found by a person's key, present or former.
 public struct FoundRow: Equatable, Sendable {

@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 import Foundation
 
 /// A policy, and whether this process can apply the policy.

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 /// Restores rows and values for a person, with writes in the app's name.
 extension StoreSession {

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 /// Counts and positions of the store, for `ferry status` and for a device's head.
 package struct StoreStatus: Sendable {
@@ -54,20 +55,6 @@ package struct StoreStatus: Sendable {
     package var conflicts: Int
     /// The checksum of the last packed segment.
     package var lastChecksum: Checksum?
-}
-
-extension FieldValue {
-    /// The value in readable form.
-    public var text: String {
-        switch self {
-        case .null: "NULL"
-        case .integer(let integer): "\(integer)"
-        case .real(let real): "\(real)"
-        case .text(let bytes): String(decoding: bytes, as: UTF8.self)
-        case .blob(let bytes): "x'" + hexString(bytes) + "'"
-        case .reference(let object): object.description
-        }
-    }
 }
 
 extension StoreStatus {

@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// The store's records of itself and of remote devices, read in a single transaction: for syncs, heads and reports.
 ///

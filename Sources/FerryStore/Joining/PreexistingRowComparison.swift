@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 
 /// Compares the pre-existing rows of a joining database with the container's rows.
 package struct RowComparisonCount: Codable, Equatable, Sendable {

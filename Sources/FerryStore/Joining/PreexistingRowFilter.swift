@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// The objects of each table, by name in lower case.
 package typealias ObjectSets = [String: Set<ObjectID>]

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Handles a join's pre-existing rows after the container's rows are merged. Changes are merged like a remote
 /// changeset: the app's triggers run, and the rules decide about the rows.

@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// The former values of a parent key, if changed or gone after Ferry's transaction. A temporary table for the
 /// statements updating local rows (`LocalForeignKeyAction`).

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySQL
 
 /// Dangling rows: local rows whose parent a replay deleted or hid, while foreign keys or further constraints forbid
 /// deleting or changing them. They stay unchanged, and are counted.

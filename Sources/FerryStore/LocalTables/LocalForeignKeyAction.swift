@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// An action of a local table's foreign key on the rows referring to changed parent keys (`ChangedParentKeys`): a
 /// statement over a range of places.

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySQL
 
 /// Applies the foreign key actions of local tables after travelling rows changed, as SQLite would after the app's own
 /// changes (Docs/Merging.md, "Local tables that refer to travelling tables").

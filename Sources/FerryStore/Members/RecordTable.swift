@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// A record of a membership as the store keeps it. Only the engine reads its bytes.
 package struct StoredRecord: Hashable, Sendable {

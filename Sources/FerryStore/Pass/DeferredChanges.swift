@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// Sets aside pending changes impossible to pack without a collation or function of the app, while all the rest is
 /// packed.

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 /// The snapshot being read and the progress, stored in `ferry_meta`, so reading continues after an interruption.
 struct ImportProgress: Codable, Equatable {

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySQL
 
 /// An encoded segment waiting to be published.
 package struct OutboxEntry: Sendable {

@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// The packed and published end of this device's log, as remembered by the store.
 struct OwnLogPosition {

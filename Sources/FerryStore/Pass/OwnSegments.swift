@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// A segment of this device in the container, as remembered by its author: no directory listing is needed.
 package struct OwnSegment: Equatable, Sendable {

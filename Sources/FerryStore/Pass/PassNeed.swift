@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 
 /// Decides whether a pass without a replay would have work: pending changes, or a schema that is new or unknown to the
 /// other devices. Cheap, and writes nothing.

@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// The tables and columns in remote changesets, which the registry must know before the replay.
 struct PeerTables {

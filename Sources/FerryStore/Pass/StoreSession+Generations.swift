@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// What a pass does where tables have got another primary key (Docs/Architecture/schema-changes.md, "Generations of a table").
 extension StoreSession {

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 extension StoreSession {
     /// Packs all pending changes, as one changeset or several, and projects the objects concerned.

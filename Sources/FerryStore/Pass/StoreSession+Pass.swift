@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 extension StoreSession {
     /// Begins a pass: packs local changes, and applies settings made since the last pass.

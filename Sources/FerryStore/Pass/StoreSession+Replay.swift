@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 extension StoreSession {
     /// Replays remote changesets as far as the policies allow, and moves the positions in their logs.

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// The consequences of schema changes (`SchemaNews`), and tables that this process cannot write to
 /// (Docs/Architecture/replay.md, "Tables that wait for the app").

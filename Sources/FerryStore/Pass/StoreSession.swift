@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
 
 /// A transaction of Ferry on a tracked store: the access, the outcome, and everything owed before the commit.
 ///

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Derives the reason an object is not shown as written, from the outcome of the rules.
 struct AnomalyCauses {

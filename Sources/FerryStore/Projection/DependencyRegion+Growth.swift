@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Grows a region: adds the objects affected by a member's outcome, and the objects affecting a member.
 extension DependencyRegion {

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Answers the rules' questions about a region's surroundings and about values.
 extension DependencyRegion: RuleSurroundings {

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// The dependency region: the objects whose rows may have to change, found from touched objects.
 ///

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Computes the rows of a region for given classes. A reference shows the row that stands for its target. A unified row
 /// shows the newest values of its objects.

@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 
 /// Finds the projection seeds among touched objects. Most objects need no rules: targets are shown, nothing refers to
 /// the object and nothing waits for the object.

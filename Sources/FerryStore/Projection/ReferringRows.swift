@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Finds the rows referring to an object's row, as of before the rules change any row.
 struct ReferringRows {

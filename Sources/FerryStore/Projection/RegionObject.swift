@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// An object of a region: state, row, and their meaning for the rules.
 ///

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Records how objects of a solved region are shown: states, anomalies and the members of rows.
 extension RegionWriter {

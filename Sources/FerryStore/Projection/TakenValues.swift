@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 
 /// Asks SQLite for the rows in the way of a refused row.
 struct TakenValues {

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Saves merged states of objects with rows this process cannot write (`WaitingTables`). The rows stay unchanged, and
 /// the objects are listed until an equipped process lets the rows follow.

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 /// Checks whether a changeset's content is possible on any device. Every changeset is checked before replay.
 ///

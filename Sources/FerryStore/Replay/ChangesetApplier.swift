@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 
 /// Replays remote changesets: merges their registers into the state and projects the rows.
 ///
@@ -60,44 +62,22 @@ struct ChangesetApplier {
         try positions.save()
         let arriving = Self.arriving(work.filter { access.registry[$0.key].hasUncheckedReferences })
         let batch = ReplayBatch(arriving: arriving, newKeys: BatchKeyCache(), snapshot: snapshot)
-        var touched = try makeRoom(for: work)
+        var touched: [TouchedObject] = []
         var deletions: [[DyingRow]] = []
-        var moved: [RowToken] = []
         for table in access.registry.parentsFirst {
             guard let parts = work[table.id] else { continue }
             let merge = try TableMerge(access, table, parts, of: batch)
             try merge.run()
             touched += merge.touched
             deletions.append(merge.deletions)
-            moved += merge.moved
         }
         // Children are removed before their parents, so a parent finds no child left. (Rows nothing can refer to are
         // gone already.)
         for group in deletions.reversed() { touched += try RowRemoval(access).remove(group) }
         (work, deletions) = ([:], [])
-        touched += try MovedKeys(access).follow(moved)
         try RowProjector(access).settle(&touched)
         outcome.conflicts = access.conflicts.recorded - conflictsBefore
         return outcome
-    }
-
-    /// Makes placeholder keys give way to arriving plain values.
-    private func makeRoom(for work: [Int: [ChangesetPart]]) throws -> [TouchedObject] {
-        let room = PlaceholderRoom(access)
-        var touched: [TouchedObject] = []
-        for (number, parts) in work.sorted(by: { $0.key < $1.key }) {
-            let table = access.registry[number]
-            guard table.isLocal, table.columns.contains(where: \.isUnchecked) else { continue }
-            for part in parts {
-                for operation in part.operations where operation.kind != .delete {
-                    for (column, value) in zip(part.shapes[operation.shape], part.values(of: operation))
-                    where column >= 0 && PlaceholderRoom.concerns(value) {
-                        touched += try room.make(for: value, in: table.columns[column])
-                    }
-                }
-            }
-        }
-        return touched
     }
 
     private static func arriving(_ work: [Int: [ChangesetPart]]) -> [Int: Set<ObjectID>] {

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 /// Records the generation shown by each device, for tables with several generations.
 struct GenerationWriters {

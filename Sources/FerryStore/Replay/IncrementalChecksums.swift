@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Updates object checksums after merges: only by the changed fields, if that is enough.
 struct IncrementalChecksums {

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 /// How far waiting logs were replayed ahead, without the tables for which they wait (`ferry_meta`, `ahead`).
 ///

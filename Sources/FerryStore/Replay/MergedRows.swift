@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Writes states of merged objects, and their rows if nothing depends on them. Everything that may concern further rows
 /// is left to the rules.
@@ -41,9 +42,6 @@ final class MergedRows {
     @exclusivity(unchecked) private var lastColumns: [Int] = []
     /// Deleted objects that still have their rows.
     @exclusivity(unchecked) private(set) var deletions: [DyingRow] = []
-
-    /// Objects that their authors moved to or from an integer of 0 or below (`MovedKeys`).
-    @exclusivity(unchecked) private(set) var moved: [RowToken] = []
 
     /// Objects of the batch on which the writing of rows depends.
     struct Objects {
@@ -87,9 +85,6 @@ final class MergedRows {
     /// Writes the result of a merge.
     func write(_ merge: inout ObjectMerge) throws {
         let isAlive = merge.state.registers.isAlive
-        if GivenKeys.isMove(from: merge.before.givenKey, to: merge.state.givenKey), table.isIntegerKey {
-            moved.append(RowToken(table: table.id, id: merge.state.object))
-        }
         if !table.isLocal {
             keepWon(&merge, merge.won)
             objects.renewCheck(of: &merge.state)

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 /// Selects changesets for replay: admissible, allowed by the policies, and writable by this process.
 ///

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Applies policies set since the last pass, here or elsewhere. Gives columns the registers they need, and shows the
 /// state's values under the new policies.

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Merges operations on columns under a policy, or with a payload, and computes the shown value.
 struct PolicyRegisterMerge {

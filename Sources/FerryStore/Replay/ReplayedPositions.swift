@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// Gathers the new replayed positions of a batch, changeset by changeset, and writes each device's position once.
 struct ReplayedPositions {

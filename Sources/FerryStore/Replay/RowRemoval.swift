@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// An object deleted by a replay, with a row until its children's rows are removed.
 struct DyingRow {

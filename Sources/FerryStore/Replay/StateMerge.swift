@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// An object merged by a replay: its state before and now, and the changes.
 struct ObjectMerge {

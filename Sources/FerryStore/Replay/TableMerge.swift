@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Merges a batch's changes into a table's state, object by object in the order of IDs, and writes the rows on which
 /// nothing depends.
@@ -37,7 +38,6 @@ final class TableMerge {
     var touched: [TouchedObject] { rows.touched }
     /// Deleted objects that still have their rows.
     var deletions: [DyingRow] { rows.deletions }
-    var moved: [RowToken] { rows.moved }
 
     /// An operation's position in the batch.
     private struct Entry {

@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// Member acknowledgements: the devices that count this device before they forget deletions (`ferry_meta`, `counting`).
 ///

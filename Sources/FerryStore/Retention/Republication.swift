@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Republication: publishes deleted rows again whole, if this device wrote to them or to rows referring to them without
 /// knowing of the deletion. The device may have returned, been copied or restored, or be unknown to a further device.

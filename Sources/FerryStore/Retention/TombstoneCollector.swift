@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Forgets tombstones: deleted objects whose deletion every active device has seen.
 ///

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Finds unresolved objects: objects needed here whose insertion is unknown. Hidden rows refer to them by RESTRICT or
 /// NO ACTION, or the objects were updated.

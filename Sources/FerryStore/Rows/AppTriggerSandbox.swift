@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// Runs the app's own triggers while Ferry writes rows, as temporary copies (`TriggerCopies`). A copy can neither
 /// refuse a remote change nor write to travelling tables.

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 /// Computes the checksums of a table's objects anew from their rows.
 struct ChecksumRenewal {

@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// Chooses the local keys of rows that come from other devices. Get it from `StoreAccess.keys(of:)`, so that its statement is
 /// prepared once.

@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 
 /// Reserves local keys for objects without a row that rows refer to by unchecked references.
 ///
@@ -16,7 +18,7 @@ struct KeyReservations {
 
     /// Placeholder keys are this integer and all below. No app chooses them, and SQLite does not hand them out while a
     /// table has any higher key. They fit into 32 bits for a long time.
-    static let firstStandIn: Int64 = -1_000_000_001
+    private static let firstStandIn: Int64 = -1_000_000_001
     private static let lastStandIn: Int64 = .min / 2
 
     /// The key by which rows refer to an object: the key of the object's row, or a reserved key. Makes a placeholder
@@ -119,24 +121,6 @@ struct KeyReservations {
             }
         }
         return refused
-    }
-
-    /// Removes rows that have an object's placeholder key in their own key, where their objects have other rows by now.
-    func removeLeftRows(
-        of object: ObjectID, in table: TrackedTable, by former: FieldValue, and key: FieldValue
-    ) throws {
-        for place in table.referringColumns {
-            let child = access.registry[place.table]
-            guard child.keyColumnIDs.contains(place.column) else { continue }
-            for rowKey in try rows(of: child, place.column, holding: former) {
-                let values = try self.values(of: rowKey, child, referringTo: object, in: table, by: [former, key])
-                let state = try access.objects(of: child.id).load(child.derivedID(values))
-                guard state.shown.hasRow, state.key != rowKey else { continue }
-                if let refusal = try access.writer(of: child.id).delete(key: rowKey, of: nil) {
-                    throw failure(child, refusal)
-                }
-            }
-        }
     }
 
     /// A row that goes on referring to an object by a placeholder key.

@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 
 /// Translates between portable values and local values.
 struct ReferenceTranslator {

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 /// An object with a changed state or row, for the rules.
 struct TouchedObject {

@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// Reads rows of a tracked table by key. If requested rows are adjacent in the table, steps from row to row instead of
 /// searching. Rows under integer keys are adjacent by key; rows under any other key by rowid, the order of insertion.

@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// Reads rows of a tracked table as local values; the caller resolves references to object IDs. Caches its statements,
 /// so use `StoreAccess.reader(of:)`.

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 /// Receives the rows that a `RowWriter` writes.
 protocol RowWriteObserver: AnyObject {

@@ -1,5 +1,7 @@
 import CFerrySQLite
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// Writes rows of a tracked table by prepared statements for the columns in use. Use `StoreAccess.writer(of:)`, so
 /// statements are prepared once.

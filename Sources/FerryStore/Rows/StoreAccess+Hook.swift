@@ -1,10 +1,11 @@
 import FerryCore
+import GRDB
 
 extension StoreAccess {
     /// Calls the app's hook with the replayed changes, as a write of the app.
     /// - Throws: `replayHookFailed`.
     func run(_ hook: ReplayHook, _ changes: ReplayedChanges) throws {
-        guard let database = connection.database else {
+        guard let database = connection.opener as? Database else {
             throw FerryError(.internalInconsistency, "The database was closed during a replay.")
         }
         do {

@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 
 /// The session of an access to a tracked store: connection, registry, device numbers and state tables. Lives inside a
 /// single transaction.

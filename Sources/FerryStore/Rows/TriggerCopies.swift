@@ -1,5 +1,7 @@
 import CFerrySQLite
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// Temporary copies of the app's triggers, run in place of the originals while Ferry writes rows. A copy lacks
 ///

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
 
 /// The objects that a snapshot being imported does not have (`ferry_absent`, of which this is the owner).
 struct AbsentList {

@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 
 /// Objects in the store but not in a snapshot: deleted and collected on remote devices, or unknown to the snapshot
 /// (`ferry_absent`). Gathered while chunks are merged, and handled at the end.

@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 
 extension StoreSession {
     /// Handles the next batch of objects absent from a merged snapshot. In the end takes the snapshot's position.

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Loads chunks into a store without objects. States are written as they come, in the order of their IDs, without
 /// lookups. Rows on which nothing depends are written too; the rules do the rest.
@@ -18,7 +19,7 @@ struct BulkSnapshotLoad {
             arriving[number] = Set(chunks.flatMap(\.objects).filter { $0.inserted != nil }.map(\.id))
         }
         let newKeys = BatchKeyCache()
-        var touched = try makeRoom(for: byTable)
+        var touched: [TouchedObject] = []
         for table in access.registry.parentsFirst {
             guard let chunks = byTable[table.id] else { continue }
             let references = ReferenceCache(access, table, newKeys)
@@ -34,27 +35,6 @@ struct BulkSnapshotLoad {
         try RowProjector(access).settle(touched)
         outcome.conflicts = access.conflicts.recorded - conflictsBefore
         return outcome
-    }
-
-    /// Makes placeholder keys of earlier chunks give way to plain values.
-    private func makeRoom(for byTable: [Int: [SnapshotChunk]]) throws -> [TouchedObject] {
-        let room = PlaceholderRoom(access)
-        var touched: [TouchedObject] = []
-        for (number, chunks) in byTable.sorted(by: { $0.key < $1.key }) {
-            guard let table = access.registry.tables[number], table.isLocal,
-                table.columns.contains(where: \.isUnchecked)
-            else { continue }
-            for chunk in chunks {
-                for object in chunk.objects {
-                    for (place, cell) in zip(chunk.shapes[object.shape], chunk.cells(of: object))
-                    where PlaceholderRoom.concerns(cell.content) {
-                        guard let column = table.columnID(travelling: chunk.columns[place].name) else { continue }
-                        touched += try room.make(for: cell.content, in: table.columns[column])
-                    }
-                }
-            }
-        }
-        return touched
     }
 
     private func write(

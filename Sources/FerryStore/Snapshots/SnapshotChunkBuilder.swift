@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 /// Gathers a table's objects into chunks.
 ///

@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 
 extension StoreSession {
     /// Begins to read a snapshot, or continues.

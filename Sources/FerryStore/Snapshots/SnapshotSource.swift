@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 
 /// Reads the whole state in snapshot order: tables by name, objects by ID. Only a single chunk is in memory at a time.
 struct SnapshotSource {

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
 
 extension AnomalyTable {
     /// An entry of the list.

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
 
 /// The list of anomalous objects, with reasons and dependency tokens: the owner of `ferry_exception`
 /// (`AnomalyTable+Queries` reads it).

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
 
 /// The dependency tokens of anomalous objects (`ferry_exception_token`): everything an object refers to or claims, and
 /// its parent keys. A token finds the object when a related object comes, goes or changes.

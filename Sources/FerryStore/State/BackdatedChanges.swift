@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 /// Changesets with backdated changes: older than the preceding changesets of their log (`ferry_meta`, `late`).
 ///

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySQL
 
 /// The change of a stored state if only its stamps change.
 struct StampUpdate {

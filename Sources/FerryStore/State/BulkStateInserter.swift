@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 
 /// Inserts the states of new objects: unknown before, inserted once, with rows showing what the states say. Every
 /// statement writes the same number of states.

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
 
 /// Records the values lost in concurrent writes, so a person can see and restore them.
 struct ConflictLog {

@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// The knowledge of authors at the time of writing. Determines whether an overwriting author knew a late-arriving
 /// write.

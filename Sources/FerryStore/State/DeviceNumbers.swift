@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySQL
 
 /// Maps devices to small numbers, as used by stamps in the state. Caches `ferry_device` for a single access.
 final class DeviceNumbers {

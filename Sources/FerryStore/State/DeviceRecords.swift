@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// The store's record of a device: how far the device's log is replayed here, and when the device was last seen.
 package struct DeviceRecord: Equatable, Sendable {

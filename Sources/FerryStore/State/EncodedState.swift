@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 
 /// The encoded state of an object in the common case: shown by a row, never deleted, without shadow values.
 struct EncodedState {

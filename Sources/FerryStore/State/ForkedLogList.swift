@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 /// Logs written by two copies of a database under the same ID, with an unknown fork position. Lists the logs this
 /// database wrote a branch of, or merged all branches of (`ferry_meta`, `forked`).

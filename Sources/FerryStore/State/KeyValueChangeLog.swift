@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// The parts of the key-value store.
 package enum KeyValueKind: Int64, CaseIterable, Hashable, Sendable {

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Values equal in SQLite and different for the rules, learned for the present solving when SQLite refused a row as not
 /// unique.

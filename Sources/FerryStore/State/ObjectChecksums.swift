@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// The object checksum: a number equal on all devices with equal registers and values, and nowhere else, except by
 /// chance (Docs/Format.md, "Digests").

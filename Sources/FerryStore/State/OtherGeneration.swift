@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// A table with a different primary key on a remote device: writes of either side wait on the opposite side.
 package struct OtherGeneration: Equatable, Sendable {

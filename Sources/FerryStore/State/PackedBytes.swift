@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Writes values in sequence for `PackedReader`, in memory only. This is no file format.
 struct PackedWriter {

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 /// A device ID of this database before the database was restored or copied.
 package struct PreviousIdentity: Equatable, Sendable {

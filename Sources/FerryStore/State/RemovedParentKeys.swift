@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// Records the parent keys used by local rows, with their values in travelling rows as of before Ferry's first change
 /// in a transaction.

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 import Foundation
 import GRDB
 

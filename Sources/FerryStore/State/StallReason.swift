@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 /// The reason and start of a blockage: a device's log cannot be replayed, or this device's changes cannot be published.
 package struct StallReason: Codable, Equatable, Sendable {

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// The compact encodings of an object's registers and shadow values, as stored in the object's row of the state.
 ///

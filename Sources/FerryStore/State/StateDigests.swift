@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// The digests of a store's tables, kept in `ferry_digest` as states are saved. A digest has the sum and the number of
 /// the table's object checksums, and the same for the checksums of objects not shown as written.

@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// Reads ahead states and row values of expected objects, several at a time. Objects of an import have neighboring IDs.
 /// So the next state usually follows the last, without a search.

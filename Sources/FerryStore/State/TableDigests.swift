@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// The digests of a table for comparison between devices: state, rows, and the schema turning state into rows
 /// (Docs/Format.md, "Digests").

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 /// Logs known to some device beyond the container's files, each with the time of discovery, in milliseconds by this device's
 /// clock (`ferry_meta`, `undelivered`). The files are late, or lost with their author.

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
 
 /// The objects shown by a different object's row (`ferry_joined`): members of a unified row, and aliases. An alias is
 /// the ID derived from the key a row shows, if the row's object has a different key.

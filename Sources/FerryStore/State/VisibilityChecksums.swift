@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 /// The checksum of how an object is shown: covers everything the rows show beyond the object's own registers
 /// (Docs/Format.md, "Digests of rows"). 0 for an object shown as written, and for a deleted object.

@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// A table with rows waiting for a process with the app's collation or function. Changes are merged, and the rows do
 /// not show them yet (Docs/Merging.md, "Where a process lacks a function"). The JSON keys are fixed: scripts rely on

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySQL
 import GRDB
 
 /// Schema changes obstructed by Ferry's triggers.

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 /// The store's memory of devices.
 extension Store {

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 extension Store {
     /// Merges what several copies of a database published under the same ID, in a single transaction, and writes
@@ -80,6 +81,11 @@ extension Store {
             self.record = record
             self.sealed = sealed
         }
+    }
+
+    /// Records where the container lies, in a transaction of its own. Durable on return.
+    package func recordContainerPath(_ path: String) throws {
+        try note(durably: true) { try MetaTable(connection: $0).set(.containerPath, path) }
     }
 
     /// The saved fingerprint; `nil` if none was saved.

@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// A join's treatment of pre-existing rows.
 extension Store {
@@ -20,18 +22,6 @@ extension Store {
                 guard !isFerryName(table.name) else { return false }
                 return try connection.count("SELECT EXISTS(SELECT 1 FROM \(quoted(table.name)))") != 0
             }
-        }
-    }
-
-    /// The columns with integer keys that the container's devices have in other columns, by table, before tracking.
-    package func movedKeys(since record: SchemaRecord) throws -> [String: String] {
-        let recorded = try RecordedKeys(record)
-        return try read { connection in
-            var moved: [String: String] = [:]
-            for table in try SchemaReader(connection: connection).read().tables {
-                if let key = recorded.movedKey(of: table) { moved[table.name] = key }
-            }
-            return moved
         }
     }
 

@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 extension Store {
     /// Starts tracking the database: makes Ferry's tables and triggers, and records every present row as new.

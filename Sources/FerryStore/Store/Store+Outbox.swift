@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 extension Store {
     /// The oldest segment waiting to be published, after a sequence number.

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 extension Store {
     /// Registers the app's function for columns under the policy `hook:NAME`. Call before the first pass. Until then

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySQL
 import Foundation
 import GRDB
 import GRDBSQLite
@@ -48,7 +49,7 @@ extension Store {
                     guard let handle = database.sqliteConnection else {
                         throw FerryError(.database, "The database is closed.")
                     }
-                    let connection = SQLConnection(handle, of: database)
+                    let connection = SQLConnection(handle, openedBy: database)
                     defer { connection.finalizeStatements() }
                     try check(connection)
                 }

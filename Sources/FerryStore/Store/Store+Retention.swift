@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 extension Store {
     /// Records the devices in a container this device is about to join. The folder may be in an older state, and these

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 /// Questions about the schema.
 extension Store {

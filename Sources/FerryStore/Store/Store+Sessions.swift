@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// Transactions on a tracked store, with the registry and the session.
 extension Store {

@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// Reads a snapshot, group of chunks by group, each in a transaction that also saves the progress
 /// (Docs/Architecture/snapshots.md).

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 extension Store {
     /// Reads the store's status in a single transaction.

@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 import Foundation
 import GRDB
 import GRDBSQLite
@@ -300,7 +302,7 @@ public final class Store: Sendable {
                     guard let handle = database.sqliteConnection else {
                         throw FerryError(.database, "The database is closed.")
                     }
-                    let connection = SQLConnection(handle, of: database)
+                    let connection = SQLConnection(handle, openedBy: database)
                     defer { connection.finalizeStatements() }
                     let result = Swift.Result {
                         try whileNobodyWrites { own in
@@ -343,7 +345,7 @@ public final class Store: Sendable {
             throw FerryError(.database, "The database is closed.")
         }
         if let connection = kept?.connection, connection.handle == handle { return connection }
-        let connection = SQLConnection(handle, of: database)
+        let connection = SQLConnection(handle, openedBy: database)
         kept?.connection = connection
         return connection
     }

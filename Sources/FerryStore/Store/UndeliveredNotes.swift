@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 extension Store {
     /// Keeps which logs the container does not give, in place of those that were known (`StoreSummary.undelivered`). Writes only

@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// Converts a leaving table's integer keys after a migration changed the key column's type, for example to text.
 /// Objects and pending changes find their rows by the converted keys until the table has left.

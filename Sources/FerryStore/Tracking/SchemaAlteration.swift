@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// Runs a statement that Ferry's triggers stand in the way of.
 struct SchemaAlteration {

@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 import Foundation
 
 /// Starts, updates and ends the tracking of a database's tables: Ferry's tables, the registry and the triggers.

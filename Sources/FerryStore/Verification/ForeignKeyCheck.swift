@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// Reports the rows breaking foreign keys followed by the rules, and foreign keys of local tables.
 struct ForeignKeyCheck {

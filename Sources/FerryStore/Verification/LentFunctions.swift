@@ -1,5 +1,6 @@
 import CFerrySQLite
 import FerryCore
+import FerrySQL
 
 /// Lends the collations and functions of an app's connection to a second connection. Whenever SQLite calls a lent
 /// function, the app's connection computes the result.

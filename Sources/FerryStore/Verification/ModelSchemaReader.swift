@@ -1,5 +1,7 @@
 import FerryCore
 import FerryReferenceModel
+import FerrySQL
+import FerrySchema
 
 extension ModelSchema {
     /// Reads the tables with an identity, by PRAGMAs.

@@ -1,6 +1,7 @@
 import FerryCore
 import FerryMerge
 import FerryReferenceModel
+import FerrySchema
 
 /// Compares the rows and marks of a store with the outcomes of `RowModel`.
 struct RowComparison {

@@ -1,6 +1,7 @@
 import CFerrySQLite
 import FerryCore
 import FerryReferenceModel
+import FerrySQL
 
 /// An empty copy of a schema in memory, where SQLite judges single rows: refuses them, or computes expression and
 /// partial indexes.

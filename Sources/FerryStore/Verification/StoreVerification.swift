@@ -1,6 +1,8 @@
 import FerryCore
 import FerryMerge
 import FerryReferenceModel
+import FerrySQL
+import FerrySchema
 
 /// Checks a database, by SQLite's own checks. A deep check also computes all rows anew from the state and compares
 /// them.

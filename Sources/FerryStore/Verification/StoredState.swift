@@ -1,6 +1,8 @@
 import FerryCore
 import FerryMerge
 import FerryReferenceModel
+import FerrySQL
+import FerrySchema
 
 /// All objects of a store with their rows, read at once for verification.
 ///

@@ -1,3 +1,5 @@
+import FerrySchema
+
 /// The findings of `Store.verify`. The JSON keys are fixed: scripts rely on them.
 ///
 /// Invariants:

@@ -13,7 +13,7 @@ import XCTest
 final class SealedHome {
     /// A computer with one database.
     struct Computer {
-        var keys: any KeyStore = MemoryKeyStore()
+        var keys: any KeyStore
         var host: Host
         var replica: Replica?
     }
@@ -28,33 +28,96 @@ final class SealedHome {
 
     let files = MemoryFileSystem()
     let clock = MemoryHome.Clock()
+    /// The disks of the key stores, where these die with the process.
+    let keyFiles = MemoryFileSystem()
+    /// What happens below the databases; `nil`: nothing.
+    let faults: FaultVFS?
     let folder: URL
     var computers: [Computer] = []
+    /// A code that a flow has made.
+    var code: SecretCode?
     /// The recovery code, which a person wrote down.
     private(set) var recovery: SecretCode?
     /// The random numbers of all computers.
     var random: any RandomSource = SystemRandom()
 
-    init() throws {
+    /// - Parameter isMortal: true: a fault of the folder, of a key store or of a database ends all of them (`crash`).
+    init(isMortal: Bool = false) throws {
         folder = try ScratchFolder.make("ferry-sealed")
+        faults = try isMortal ? FaultVFS(folder: folder.path) : nil
+        try keyFiles.createDirectory(at: "/keys")
+        try keyFiles.synchronizeDirectory(at: "/")
         try files.createDirectory(at: "/shared")
         try files.synchronizeDirectory(at: "/")
     }
 
-    deinit { try? FileManager.default.removeItem(at: folder) }  // a temporary folder
+    deinit {
+        // The guard of the disk goes next, and wants everything closed.
+        if faults != nil { for computer in computers { try? computer.replica?.store.close() } }
+        try? FileManager.default.removeItem(at: folder)  // a temporary folder
+    }
 
     // MARK: Computers
 
     /// Adds a computer without a database.
     @discardableResult
     func addComputer() -> Int {
-        computers.append(Computer(host: Host(machine: "machine \(computers.count)")))
+        let number = computers.count
+        let keys: any KeyStore =
+            faults.map {
+                FileKeyStore(
+                    directory: "/keys/\(number)", fileSystem: MortalPlace(files: keyFiles, other: files, faults: $0),
+                    random: random)
+            } ?? MemoryKeyStore()
+        computers.append(Computer(keys: keys, host: Host(machine: "machine \(number)")))
         return computers.count - 1
     }
 
     func environment(_ index: Int) -> ReplicaEnvironment {
         ReplicaEnvironment(
-            clock: clock, random: random, fileSystem: files, host: computers[index].host, keys: computers[index].keys)
+            clock: clock, random: random,
+            fileSystem: faults.map { MortalPlace(files: files, other: keyFiles, faults: $0) } ?? files,
+            host: computers[index].host, keys: computers[index].keys)
+    }
+
+    /// Waits until all databases are durable on their disk, and begins anew with them.
+    func takeAsDurable() throws {
+        let open = computers.indices.filter { computers[$0].replica != nil }
+        for index in open { try computers[index].replica?.store.close() }
+        faults?.takeAsSynchronized()
+        for index in open {
+            let store = try Store(path: databasePath(index), clock: clock, random: random)
+            computers[index].replica = try Replica(store, environment: environment(index))
+        }
+    }
+
+    /// The processes are dead: whatever is open goes away without reaching the disks, and the power may go too. Begins anew with the
+    /// databases that are there.
+    func crash(losing loss: FaultVFS.Loss) throws {
+        if let faults, !faults.isCrashed { faults.arm(.crash, at: 1) }
+        let open = computers.indices.filter { computers[$0].replica != nil }
+        for index in open {
+            // A dead process closes nothing well.
+            try? computers[index].replica?.store.close()
+            computers[index].replica = nil
+        }
+        faults?.disarm()
+        try faults?.recover(losing: loss)
+        for files in [files, keyFiles] {
+            switch loss {
+            case .nothing: files.crash(losing: .nothing)
+            case .everything: files.crash(losing: .everything)
+            case .random(let seed): files.crash(losing: .random(SeededRandom(seed: seed)))
+            }
+        }
+        for index in open where FileManager.default.fileExists(atPath: databasePath(index)) {
+            let store = try Store(path: databasePath(index), clock: clock, random: random)
+            if try store.identity() == nil {
+                try store.close()
+            } else {
+                computers[index].replica = try Replica(store, environment: environment(index))
+            }
+        }
     }
 
     func databasePath(_ index: Int) -> String { folder.appendingPathComponent("db\(index).sqlite").path }

@@ -159,6 +159,56 @@ final class SealedProviderTests: XCTestCase {
         let told = try faults()
         XCTAssertEqual(told.count, 1)
         XCTAssertTrue(told[0].contains("other changes of device0"), told[0])
+        // A pass and the status tell the same, as long as it lasts.
+        for isThorough in [true, false, true] {
+            let waiting = try home.replica(1).sync(isThorough: isThorough).waiting
+            XCTAssertEqual(waiting.map(\.code), [FerryError.Code.deviceForked.rawValue])
+            XCTAssertEqual(waiting.first?.device, "device0")
+            XCTAssertTrue(waiting.first?.reason.contains("device2 replayed other changes of it") ?? false)
+        }
+        let device = try home.device(0).description
+        let status = try home.replica(1).status().devices.first { $0.id == device }
+        XCTAssertEqual(status?.problemCode, FerryError.Code.deviceForked.rawValue)
+        // The author is told that a member has another log of its own.
+        XCTAssertEqual(try home.replica(0).sync().waiting.map(\.device), ["device2"])
+        _ = try home.replica(2).sync()
+        XCTAssertEqual(try waiting().count, 0)
+    }
+
+    func testChangesThatAnotherMemberHasAndThisFolderKeepsBackAreTold() throws {
+        try publish(0, "seen by all")
+        try home.settle()
+        let before = try home.allFiles()
+        try publish(0, "kept back")
+        _ = try home.replica(2).sync()
+        // This device's folder shows the founder as it was, and no snapshot of the third device's.
+        func keepBack() throws {
+            let (founder, third) = (try home.device(0).hex, try home.device(2).hex)
+            for (path, bytes) in try home.allFiles()
+            where path.contains(founder) && before[path] != bytes || path.contains(third + "/snapshots/") {
+                try home.files.removeFile(at: path)
+                if let former = before[path] { try home.files.write(former, toNewFileAt: path) }
+            }
+        }
+        try keepBack()
+        XCTAssertEqual(try waiting().count, 0)
+        home.clock.advance(hours: 30)
+        try keepBack()
+        let told = try waiting()
+        XCTAssertEqual(told.map(\.device), ["device0"])
+        XCTAssertEqual(told.map(\.code), [FerryError.Code.fileNotThereYet.rawValue])
+        XCTAssertTrue(told.first?.reason.hasPrefix("device2 has changes of it") ?? false, told.first?.reason ?? "")
+        let device = try home.device(0).description
+        XCTAssertEqual(
+            try home.replica(1).status().devices.first { $0.id == device }?.problemCode,
+            FerryError.Code.fileNotThereYet.rawValue)
+        XCTAssertTrue(
+            try home.replica(1).examine().findings.contains {
+                $0.severity == .warning && $0.problem.hasPrefix("device2 has")
+            })
+        try home.settle()
+        XCTAssertEqual(try waiting().count, 0)
+        XCTAssertEqual(try Set(home.names(1)), ["seen by all", "kept back"])
     }
 
     private func faults() throws -> [String] {
@@ -262,13 +312,5 @@ final class SealedProviderTests: XCTestCase {
             XCTAssertNil(bytes.firstRange(of: Array("Marker".utf8)), path)
         }
         XCTAssertEqual(try faults(), [])
-    }
-
-    func testAnArchiveOfASealedContainerIsWrittenOnlyOnPurpose() throws {
-        try publish(0, "exported")
-        let path = home.folder.appendingPathComponent("all.ferry").path
-        XCTAssertEqual(home.failure { _ = try self.home.replica(0).exportSnapshot(to: path) }, .invalidArgument)
-        XCTAssertFalse(FileManager.default.fileExists(atPath: path))
-        XCTAssertGreaterThan(try home.replica(0).exportSnapshot(to: path, isOpen: true).bytes, 0)
     }
 }

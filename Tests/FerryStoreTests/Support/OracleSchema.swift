@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySQL
 import GRDB
 import GRDBSQLite
 import XCTest

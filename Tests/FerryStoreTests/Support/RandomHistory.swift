@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySQL
 import FerryTestSupport
 import GRDB
 import GRDBSQLite

@@ -1,3 +1,4 @@
+import FerrySQL
 import FerryTestSupport
 
 @testable import FerryStore

@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 import FerryTestSupport
 
 @testable import FerryReferenceModel

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySQL
 
 @testable import FerryReferenceModel
 @testable import FerryStore

@@ -18,6 +18,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case chunk
     /// The body of a manifest and the bytes of chunks, as an archive.
     case archive
+    /// The same and records, as the archive of a sealed container.
+    case sealedArchive = "sealed-archive"
     /// A head but for its checksum.
     case head
     /// `container.json`.
@@ -72,6 +74,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .manifest: try checkManifest(input)
         case .chunk: try checkChunk(input)
         case .archive: try checkArchive(input)
+        case .sealedArchive: try checkSealedArchive(input)
         case .head: try checkHead(input)
         case .container: try checkContainer(input)
         case .names: try checkNames(input)

@@ -24,6 +24,25 @@ private enum FuzzKeys {
     }
 }
 
+/// The only member of a membership, and its seal.
+struct FuzzMember {
+    let container = FuzzKeys.container
+    let device: DeviceID
+    let seal: MembershipSealing
+    var epoch: EpochID { FuzzKeys.epoch.id }
+
+    init() throws {
+        let keys = try FuzzKeys.keys()
+        let first = try MemberRecord.first(by: keys, recovery: nil, milliseconds: 1)
+        var graph = MemberGraph(genesis: first.hash, container: FuzzKeys.container)
+        try graph.insert(first)
+        var keyring = EpochKeyring()
+        keyring.add(FuzzKeys.epoch)
+        device = keys.device
+        seal = MembershipSealing(keys: keys, graph: graph, roster: Roster(graph), keyring: keyring)
+    }
+}
+
 /// The first byte says what the others are: 0 a whole file; else, its low bits being the kind, a stream, which is encrypted and
 /// signed as a member would do it that keeps no other rule.
 func checkEnvelope(_ input: [UInt8]) throws {

@@ -1,5 +1,6 @@
 import FerryContainer
 import FerryCore
+import FerryMembers
 import Foundation
 
 @testable import FerryEngine
@@ -51,20 +52,68 @@ func checkArchive(_ input: [UInt8]) throws {
     let length = min(Int(input[0]) | Int(input[1]) << 8, input.count - 2)
     let manifest = try SnapshotFile.encode(Array(input[(2 + length)...]), .manifest, container: container)
     var writer = ByteWriter()
-    writer.write(contentsOf: SnapshotArchive.magic)
-    writer.write(contentsOf: [SnapshotArchive.version, 0, 0, 0])
+    writer.write(contentsOf: ArchiveFile.magic)
+    writer.write(contentsOf: [ArchiveFile.plainVersion, 0, 0, 0])
     writer.write(container)
     writer.write(contentsOf: input[2..<2 + length])
     let place = UInt64(writer.bytes.count)
     writer.write(contentsOf: manifest.bytes)
     writer.write64(place)
     writer.write64(UInt64(manifest.bytes.count))
-    writer.write(contentsOf: SnapshotArchive.magic)
-    let file = URL(fileURLWithPath: NSTemporaryDirectory()).appendingPathComponent("ferry-fuzz-\(getpid()).ferry")
-    try Data(writer.bytes).write(to: file)
-    defer { try? FileManager.default.removeItem(at: file) }  // a temporary file
-    let archive = try SnapshotArchive(path: file.path)
-    for table in archive.manifest.tables {
-        for chunk in table.chunks { _ = try archive.chunk(chunk, of: table.name) }
+    writer.write(contentsOf: ArchiveFile.magic)
+    try withFile(writer.bytes) { path in
+        let archive = try SnapshotArchive(ArchiveFile(path: path))
+        for table in archive.manifest.tables {
+            for chunk in table.chunks { _ = try archive.chunk(chunk, of: table.name) }
+        }
     }
+}
+
+/// The input is the lengths of what stands in place of the chunks, and of a manifest's body (2 bytes each, least significant first);
+/// both; and what stands in place of the records.
+func checkSealedArchive(_ input: [UInt8]) throws {
+    guard input.count >= 4 else { throw Nothing() }
+    let chunks = min(Int(input[0]) | Int(input[1]) << 8, input.count - 4)
+    let body = min(Int(input[2]) | Int(input[3]) << 8, input.count - 4 - chunks)
+    let member = try FuzzMember()
+    let plain = try SnapshotFile.encode(
+        Array(input[(4 + chunks)..<(4 + chunks + body)]), .manifest, container: member.container
+    ).bytes
+    let manifest = try member.seal.seal(plain, .manifest, of: member.device, under: member.epoch)
+    let records = input[(4 + chunks + body)...]
+    var writer = ByteWriter()
+    writer.write(contentsOf: ArchiveFile.magic)
+    writer.write(contentsOf: [ArchiveFile.sealedVersion, 0, 0, 0])
+    writer.write(member.container)
+    writer.write(contentsOf: input[4..<4 + chunks])
+    let place = UInt64(writer.bytes.count)
+    writer.write(contentsOf: manifest)
+    writer.write(contentsOf: records)
+    writer.write64(place)
+    writer.write64(UInt64(manifest.count))
+    writer.write64(place + UInt64(manifest.count))
+    writer.write64(UInt64(records.count))
+    writer.write(contentsOf: ArchiveFile.magic)
+    try withFile(writer.bytes) { path in
+        let file = try ArchiveFile(path: path)
+        do {
+            let records = try file.readRecords()
+            var graph = MemberGraph(genesis: records[0].hash, container: member.container)
+            for record in records { try graph.insert(record) }
+            _ = Roster(graph).digest
+        } catch is FerryError {
+            // The records are refused: the parts are looked at all the same.
+        }
+        let archive = try SnapshotArchive(file, seal: member.seal)
+        for table in archive.manifest.tables {
+            for chunk in table.chunks { _ = try archive.chunk(chunk, of: table.name) }
+        }
+    }
+}
+
+private func withFile(_ bytes: [UInt8], _ body: (String) throws -> Void) throws {
+    let file = URL(fileURLWithPath: NSTemporaryDirectory()).appendingPathComponent("ferry-fuzz-\(getpid()).ferry")
+    try Data(bytes).write(to: file)
+    defer { try? FileManager.default.removeItem(at: file) }  // a temporary file
+    try body(file.path)
 }

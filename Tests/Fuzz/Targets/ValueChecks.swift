@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 @testable import FerryMerge
 @testable import FerryStore

@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 
 /// Fast path: packs a flush of pure insertions, such as an import, without an object in memory for each row.
 ///

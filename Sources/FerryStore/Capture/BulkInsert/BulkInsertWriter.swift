@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 
 /// Writes a table's new rows found by `BulkInsertCapture`: the changes, and the states of the new objects. First reads
 /// all rows in the fastest order, then writes all in the order of their objects.

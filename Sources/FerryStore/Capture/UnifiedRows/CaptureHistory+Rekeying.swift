@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Handles rows under a key different from their object's own key, when the object gets a new row under its own key.
 ///

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// The object that replaces a link whose key changed, with its column values.
 struct RekeyedLink {

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// An object's own parent key values, released for the values of its row.
 struct ReleasedValues {

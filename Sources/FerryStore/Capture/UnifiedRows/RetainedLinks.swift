@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Handles references by RESTRICT or NO ACTION to a key made of references, if the row under that key belongs to a
 /// different object. The target of the key was unified then.

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Handles split members: objects shown by a unified row that got their own row, because a row was inserted by their
 /// key.

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Releases UNIQUE values an object of a unified row has and the row does not show.
 ///

@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 
 /// Fast path: inserts rows of new objects that were inserted once and concern no further object. Several rows and
 /// states are written by a statement each, without reading a state or a row first.

@@ -1,3 +1,5 @@
+import FerrySchema
+
 /// Finds the columns with updates leaving the rules nothing to decide.
 ///
 /// Such are columns without any constraint, reference or policy. References by a foreign key with a single column

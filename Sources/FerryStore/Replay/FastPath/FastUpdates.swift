@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Fast path: merges common updates directly into encoded states. The update must be later than the present stamps, and
 /// the object's state plain. Its columns concern nothing else, or are references with shown former and new targets

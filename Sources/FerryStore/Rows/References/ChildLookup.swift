@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 
 /// Determines whether rows refer to a key. After many lookups by a foreign key without an index, reads all references
 /// of the child table once.

@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 
 /// References in unchecked columns to rows with an author's key of 0 or below.
 ///
@@ -41,45 +43,6 @@ struct GivenKeys {
         let claimed = try claimed(values, table)
         guard columns.contains(where: { Self.isPlain(table.columns[$0].key(claimed[$0] ?? .null)) }) else { return nil }
         return RuleClaim(token: RowToken(table: table.id, id: table.derivedID(of: claimed)), index: nil)
-    }
-
-    /// True if an object's integer changed from or to an integer of 0 or below.
-    static func isMove(from former: FieldValue?, to given: FieldValue?) -> Bool {
-        guard let former, let given, former != given else { return false }
-        return isPlain(former) || isPlain(given)
-    }
-
-    /// The objects whose claims depend on the integer given to an object: rows that refer to the object by an unchecked
-    /// column, and anomalous objects that do.
-    func claimants(of object: RowToken) throws -> [TouchedObject] {
-        let table = access.registry[object.table]
-        guard table.hasUncheckedReferences else { return [] }
-        var found: [TouchedObject] = []
-        func add(_ child: RowToken, _ columns: [Int], _ key: [FieldValue]) {
-            found.append(
-                TouchedObject(
-                    table: child.table, object: child.id, columns: columns, isDeleted: false, needsRules: true,
-                    key: key))
-        }
-        if let key = try access.objects(of: table.id).load(object.id).key.first {
-            for place in table.referringColumns {
-                let child = access.registry[place.table]
-                guard child.plainClaimColumns.contains(place.column) else { continue }
-                for row in try rows(of: child, place.column, holding: key) {
-                    guard let owner = try ReferenceTranslator(access).object(child, row) else { continue }
-                    add(RowToken(table: child.id, id: owner), [place.column], row)
-                }
-            }
-        }
-        for waiting in try access.anomalyTokens.objects(concernedBy: object) { add(waiting, [], []) }
-        return found
-    }
-
-    /// The keys of the rows of a table with a local key in a referring column.
-    func rows(of child: TrackedTable, _ column: Int, holding key: FieldValue) throws -> [[FieldValue]] {
-        try access.connection.rows(
-            "SELECT \(child.keyList) FROM \(quoted(child.name)) WHERE \(quoted(child.columns[column].name)) = ?",
-            child.columns[column].kept(key))
     }
 
     /// The ID a row with such an integer in its key would be mistaken for. `nil` if no row of this device has the

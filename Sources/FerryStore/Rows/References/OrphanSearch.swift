@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 
 /// Finds rows referring to a UNIQUE parent key no row has any more, if the former owner is unknown. Such parent keys
 /// seldom change.

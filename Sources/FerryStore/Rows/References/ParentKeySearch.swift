@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 
 /// Finds the rows with a parent key, by the token of the key.
 struct ParentKeySearch {

@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 
 /// Makes foreign keys plain references during a pass.
 struct PlainReferenceChange {

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Caches the local values of a table's references while a batch is merged into the table.
 ///

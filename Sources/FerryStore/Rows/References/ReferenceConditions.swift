@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// The SQL conditions of references. No other file compares child columns with parent columns in SQL.
 ///
@@ -6,21 +8,6 @@ import FerryCore
 /// (https://www.sqlite.org/foreignkeys.html). So every condition here names that collation where the compared column has
 /// a different collation.
 extension Registry {
-    /// The collations of a foreign key's parent columns, in the order of the key's columns; `nil` for a mapped key.
-    func collations(of key: TrackedForeignKey) -> [String]? {
-        let parent = self[key.parent]
-        switch key.target {
-        case .mapped: return nil
-        case .key(let order):
-            var referred = Array(repeating: "", count: key.columns.count)
-            for (column, position) in zip(parent.keyColumnIDs, order) {
-                referred[position] = parent.offerCollation(column, among: parent.keyColumnIDs)
-            }
-            return referred
-        case .unique(let columns): return columns.map { parent.offerCollation($0, among: columns) }
-        }
-    }
-
     /// True if the parent column of a part of a foreign key converts texts to numbers.
     private func isNumeric(_ key: TrackedForeignKey, _ place: Int) -> Bool {
         affinity(of: key, place) != .text && affinity(of: key, place) != .blob

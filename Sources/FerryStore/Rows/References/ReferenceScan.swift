@@ -1,4 +1,6 @@
 import FerryCore
+import FerrySQL
+import FerrySchema
 
 /// Finds the rows referring to many parents by a foreign key without an index on the child columns.
 ///

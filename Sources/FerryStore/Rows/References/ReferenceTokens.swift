@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// The meaning of an object's values for the rules: tokens of its targets and its parent keys. Pure.
 struct ReferenceTokens {

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Keeps tokens for a deleted object's parent keys on columns outside the primary key. A row referring to such a key by
 /// RESTRICT retains the object, and only these tokens lead to the object. A stale token costs a lookup.

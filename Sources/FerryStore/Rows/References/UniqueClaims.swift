@@ -1,5 +1,7 @@
 import FerryCore
 import FerryMerge
+import FerrySQL
+import FerrySchema
 
 /// Computes the claims of values under UNIQUE indexes. SQLite computes expressions and conditions of indexes.
 ///

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// What objects refer to by RESTRICT or NO ACTION, and whose insertion this device does not know.
 struct UnknownTargets {

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerrySchema
 
 /// Finds the references by value to an object's row whose own value differs from the row's value.
 ///

@@ -1,0 +1,77 @@
+import ArgumentParser
+import Ferry
+import FerryContainer
+import Foundation
+
+/// The container's place, where a command needs it: a folder, or a location and what belongs to it.
+struct ContainerArgument: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp(
+            "The container: a folder that the devices share, or s3://bucket/path in an object storage.",
+            valueName: "container"),
+        completion: .directory)
+    var place: String
+
+    @Option(help: "Of s3://: the storage's address, as in https://objects.example.net. Without it, Amazon's.")
+    var endpoint: String?
+
+    @Option(help: "Of s3://: the region. Without it, what the environment or the profile says.")
+    var region: String?
+
+    @Option(help: "Of s3://: the profile in ~/.aws with the credentials. Keys never stand in a location.")
+    var profile: String?
+
+    @Option(help: "Of s3://: whether the bucket stands in the host's name (virtual) or in the path (path).")
+    var style: String?
+
+    @Option(name: .customLong("ca-file"), help: "Of s3://: a file with the certificates of authorities to trust.")
+    var authorityFile: String?
+
+    @Flag(name: .customLong("plain-http"), help: "Of s3://: allow HTTP without TLS beyond a private network.")
+    var plainHTTP = false
+
+    /// The place as one text, with what the options say.
+    var container: String {
+        (try? location().text) ?? place  // `validate` has refused what cannot be read
+    }
+
+    func validate() throws {
+        if place.isEmpty { throw ValidationError("Name the container after the database.") }
+        do {
+            _ = try location()
+        } catch let error as FerryError {
+            throw ValidationError(error.message)
+        }
+    }
+
+    private func location() throws -> ContainerLocation {
+        let options: [(name: String, value: String?)] = [
+            ("endpoint", endpoint), ("region", region), ("profile", profile), ("style", style),
+            ("ca-file", authorityFile.map { URL(fileURLWithPath: $0).standardizedFileURL.path }),
+            ("plain-http", plainHTTP ? "yes" : nil),
+        ]
+        let said = options.compactMap { option in option.value.map { (name: option.name, value: $0) } }
+        // What an option says of a bucket decides whether the text can be read at all, as with plain HTTP.
+        guard case .s3(var bucket) = try ContainerLocation(said.isEmpty ? place : Self.withoutParameters(place)) else {
+            if let option = said.first { throw ValidationError("--\(option.name) is for s3:// containers.") }
+            return try ContainerLocation(place)
+        }
+        if said.isEmpty { return .s3(bucket) }
+        if let query = place.firstIndex(of: "?") {
+            for pair in place[place.index(after: query)...].split(separator: "&", omittingEmptySubsequences: false) {
+                let parts = pair.split(separator: "=", maxSplits: 1)
+                guard parts.count == 2, let value = PercentEncoding.decode(parts[1]) else {
+                    throw ValidationError("A parameter of the location is not written as name=value.")
+                }
+                try bucket.set(String(parts[0]), value)
+            }
+        }
+        for option in said { try bucket.set(option.name, option.value) }
+        try bucket.check()
+        return .s3(bucket)
+    }
+
+    private static func withoutParameters(_ text: String) -> String {
+        text.lowercased().hasPrefix("s3://") ? String(text.prefix { $0 != "?" }) : text
+    }
+}

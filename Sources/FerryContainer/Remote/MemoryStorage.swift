@@ -1,0 +1,200 @@
+import FerryCore
+
+/// A storage in memory that counts requests, and fails as real ones do. For tests and the simulator.
+package final class MemoryStorage: ObjectStorage {
+    /// A kind of request.
+    package enum Request: String, Hashable, CaseIterable, Sendable {
+        case list, get, put, delete
+    }
+
+    /// What goes wrong with a request.
+    package enum Fault: Hashable, Sendable {
+        /// Nothing is done, and the request fails.
+        case refused
+        /// The request is done, and its answer gets lost.
+        case answerLost
+        /// The process dies before the request, or after it: every later request fails, too.
+        case killedBefore, killedAfter
+    }
+
+    private struct Object {
+        var bytes: [UInt8]
+        var tag: String
+        /// The number of the request that wrote the object.
+        var written: Int
+    }
+
+    private struct State {
+        var objects: [String: Object] = [:]
+        /// What listings say that lag behind: the objects of some requests ago.
+        var listed: [String: Object] = [:]
+        var counts: [Request: Int] = [:]
+        var number = 0
+        var fault: (kind: Fault, after: Int)?
+        var isKilled = false
+        var outage: FerryError?
+        var honoursConditions = true
+        var lags = false
+        /// Objects that a read does not find though they are there.
+        var hidden: Set<String> = []
+        /// Objects whose reading fails.
+        var unreadable: Set<String> = []
+    }
+
+    private let state = Locked(State())
+    private let pageSize: Int
+    package let traits: StorageTraits
+
+    /// - Parameter pageSize: the most objects of a page.
+    package init(pageSize: Int = ObjectPage.maximumObjects, traits: StorageTraits = StorageTraits()) {
+        self.pageSize = pageSize
+        self.traits = traits
+    }
+
+    // MARK: What tests set and ask
+
+    /// The number of requests of a kind; of all kinds for `nil`. Failed ones count.
+    package func count(_ request: Request? = nil) -> Int {
+        state.withLock { state in request.map { state.counts[$0, default: 0] } ?? state.counts.values.reduce(0, +) }
+    }
+
+    /// Forgets the counts.
+    package func resetCounts() { state.withLock { $0.counts = [:] } }
+
+    /// Makes a request after so many others fail, once.
+    package func inject(_ fault: Fault, afterRequests count: Int) { state.withLock { $0.fault = (fault, count) } }
+
+    /// Forgets a fault that did not come about, and lets a killed process begin again.
+    package func recover() {
+        state.withLock { state in
+            state.fault = nil
+            state.isKilled = false
+        }
+    }
+
+    package var isKilled: Bool { state.withLock { $0.isKilled } }
+
+    /// Makes every request fail with an error, or none.
+    package func setOutage(_ error: FerryError?) { state.withLock { $0.outage = error } }
+
+    /// Sets whether `onlyIfAbsent` is honoured.
+    package func setHonoursConditions(_ honours: Bool) { state.withLock { $0.honoursConditions = honours } }
+
+    /// Sets whether listings say what was there when this was called, until it is called again.
+    package func setListingsLag(_ lags: Bool) {
+        state.withLock { state in
+            state.lags = lags
+            state.listed = state.objects
+        }
+    }
+
+    /// Sets the keys that reads do not find though they are there.
+    package func hide(_ keys: Set<String>) { state.withLock { $0.hidden = keys } }
+
+    /// Sets the keys whose reading fails, while all others can be read.
+    package func setUnreadable(_ keys: Set<String>) { state.withLock { $0.unreadable = keys } }
+
+    /// All objects, by key.
+    package var contents: [String: [UInt8]] { state.withLock { $0.objects.mapValues(\.bytes) } }
+
+    /// Puts other objects in the place of all, as a provider does that goes back to an older state.
+    package func restore(_ contents: [String: [UInt8]]) {
+        state.withLock { state in
+            state.number += 1
+            state.objects = contents.mapValues { Object(bytes: $0, tag: Self.tag($0), written: state.number) }
+        }
+    }
+
+    /// Writes or removes an object past the requests.
+    package func set(_ key: String, _ bytes: [UInt8]?) {
+        state.withLock { state in
+            state.number += 1
+            state.objects[key] = bytes.map { Object(bytes: $0, tag: Self.tag($0), written: state.number) }
+        }
+    }
+
+    private static func tag(_ bytes: [UInt8]) -> String { "\"" + ContentHash.checksum(bytes).hex + "\"" }
+
+    /// Counts a request, makes it, and lets it fail where it should.
+    private func request<Answer>(_ kind: Request, _ body: (inout State) throws -> Answer) throws -> Answer {
+        try state.withLock { state in
+            state.counts[kind, default: 0] += 1
+            if state.isKilled { throw SimulatedCrash() }
+            if let outage = state.outage { throw outage }
+            state.number += 1
+            guard let fault = state.fault else { return try body(&state) }
+            if fault.after > 0 {
+                state.fault?.after -= 1
+                return try body(&state)
+            }
+            state.fault = nil
+            switch fault.kind {
+            case .refused: throw Self.failure("The storage refused a request (503 SlowDown).")
+            case .answerLost:
+                _ = try body(&state)
+                throw Self.failure("The answer of the storage got lost.")
+            case .killedBefore:
+                state.isKilled = true
+                throw SimulatedCrash()
+            case .killedAfter:
+                _ = try body(&state)
+                state.isKilled = true
+                throw SimulatedCrash()
+            }
+        }
+    }
+
+    private static func failure(_ message: String) -> FerryError {
+        FerryError(.containerMissing, message + " Try again.")
+    }
+
+    // MARK: ObjectStorage
+
+    package func list(_ prefix: String, after key: String?, _ token: String?) throws -> ObjectPage {
+        try request(.list) { state in
+            let objects = state.lags ? state.listed : state.objects
+            let start = token ?? key ?? ""
+            let found = objects.filter { $0.key.hasPrefix(prefix) && (start.isEmpty || Self.isBefore(start, $0.key)) }
+                .sorted { Self.isBefore($0.key, $1.key) }
+            let page = found.prefix(pageSize).map {
+                ListedObject(key: $0.key, size: $0.value.bytes.count, tag: $0.value.tag)
+            }
+            return ObjectPage(objects: page, next: found.count > pageSize ? page.last?.key : nil)
+        }
+    }
+
+    private static func isBefore(_ left: String, _ right: String) -> Bool {
+        left.utf8.lexicographicallyPrecedes(right.utf8)
+    }
+
+    package func get(_ key: String, unless tag: String?, maximumBytes: Int) throws -> ObjectAnswer {
+        try request(.get) { state in
+            guard let object = state.objects[key], !state.hidden.contains(key) else { return .absent }
+            if state.unreadable.contains(key) {
+                throw FerryError(
+                    .inputOutput, "The storage cannot read \(key): 500 InternalError. Try again later.",
+                    path: describe(key))
+            }
+            if object.tag == tag { return .same }
+            guard object.bytes.count <= maximumBytes else {
+                throw FerryError.tooLarge(describe(key), size: object.bytes.count, maximumBytes: maximumBytes)
+            }
+            return .found(bytes: object.bytes, tag: object.tag)
+        }
+    }
+
+    package func put(_ key: String, _ bytes: [UInt8], onlyIfAbsent: Bool) throws -> PutAnswer {
+        try request(.put) { state in
+            if onlyIfAbsent, state.honoursConditions, state.objects[key] != nil { return .present }
+            let object = Object(bytes: bytes, tag: Self.tag(bytes), written: state.number)
+            state.objects[key] = object
+            return .written(tag: object.tag)
+        }
+    }
+
+    package func delete(_ key: String) throws {
+        try request(.delete) { state in state.objects[key] = nil }
+    }
+
+    package func describe(_ key: String) -> String { "memory:" + key }
+}

@@ -1,0 +1,313 @@
+import FerryCore
+
+/// A container in an object storage (Docs/Format.md, "In an object storage").
+///
+/// The listing of the whole container is kept in memory. A poll asks for `latest` alone and takes from it what is new; a listing is
+/// the truth, and finds whatever `latest` lost. So a look without news costs one request, however many devices there are.
+///
+/// Invariants:
+/// - Nothing is read, and nothing is listed, that the listing answers. An absent name in the listing is no request.
+/// - What this process wrote or removed within the last hour counts as it left it, whatever a listing says.
+/// - Kept bytes of a name are handed out only while the listing has their tag.
+/// - The lock is never held during a request.
+package final class RemoteBackend: ContainerBackend {
+    /// How long a file that was announced and is not there is asked for, in milliseconds.
+    static let announcedMilliseconds: Int64 = 600_000
+    /// How long own deeds count against a listing, in milliseconds.
+    static let ownMilliseconds: Int64 = 3_600_000
+    /// The least time between listings that an unusable `latest` causes, in milliseconds.
+    static let listingMilliseconds: Int64 = 60_000
+    /// A copy of `latest` this old is good enough to write the next one, in milliseconds.
+    static let latestMilliseconds: Int64 = 1000
+    /// An entry that others overwrote is written again at most so often.
+    static let maximumRepetitions = 5
+    /// The most bytes that are read ahead, and the most files.
+    static let maximumAheadBytes = 32 << 20
+    static let maximumAheadFiles = 64
+    /// Larger files are not kept after they were written, in bytes.
+    static let maximumKeptBytes = 1 << 20
+
+    let storage: any ObjectStorage
+    let clock: any WallClock
+    let random: any RandomSource
+    let state: Locked<State>
+
+    struct State {
+        var listing = CachedListing()
+        /// When all names were listed, in milliseconds; `nil`: not yet.
+        var listedMilliseconds: Int64?
+        /// The pages of that listing.
+        var pageCount = 0
+        var latest: LatestSegments?
+        var latestTag: String?
+        /// When `latest` was last known to be current, in milliseconds.
+        var latestMilliseconds: Int64 = .min
+        /// The last entry of each device that was taken into account.
+        var handled: [DeviceID: LatestSegments.Entry] = [:]
+        /// What this process announced, who stood behind it, and how often it was written.
+        var announced: (entry: LatestSegments.Entry, behind: [LatestSegments.Entry], writes: Int)?
+        var kept: [String: (bytes: [UInt8], tag: String)] = [:]
+        var ahead: [String: (bytes: [UInt8], tag: String)] = [:]
+        /// `nil` in place of a file: removed.
+        var own: [String: (file: CachedListing.File?, milliseconds: Int64)] = [:]
+        /// Announced files that are not there yet.
+        var late: [String: Late] = [:]
+    }
+
+    /// A file that was announced and was not found.
+    struct Late {
+        /// The first time.
+        var since: Int64
+        /// The earliest next time, and how long to wait then.
+        var next: Int64
+        var delay: Int64
+    }
+
+    /// Tells this backend's counts from those of another one.
+    private let instance: UInt64
+
+    package init(
+        _ storage: any ObjectStorage, clock: any WallClock = SystemClock(), random: any RandomSource = SystemRandom()
+    ) {
+        self.storage = storage
+        self.clock = clock
+        self.random = random
+        instance = random.next()
+        state = Locked(State())
+    }
+
+    package var answersFromListing: Bool { true }
+
+    package var pageCount: Int { state.withLock { max($0.pageCount, 1) } }
+
+    package func describe(_ name: String) -> String { storage.describe(name) }
+
+    package func localPath(_ name: String) -> String? { nil }
+
+    // MARK: Looking
+
+    package func checkRoot() throws { try listIfNever() }
+
+    private func listIfNever() throws {
+        if state.withLock({ $0.listedMilliseconds }) == nil { try listAll() }
+    }
+
+    package func list(_ directory: String, after name: String?) throws -> [String] {
+        try listIfNever()
+        let now = clock.milliseconds()
+        return state.withLock { state in
+            state.listing.names(in: directory).filter { entry in
+                if let name, entry <= name { return false }
+                return state.late[CachedListing.join(directory, entry)].map { $0.next <= now } ?? true
+            }
+        }
+    }
+
+    package func version(of name: String) throws -> FileVersion? {
+        try listIfNever()
+        return state.withLock { state in
+            if let count = state.listing.count(of: name) { return FileVersion(directoryCount: count, of: instance) }
+            guard let file = state.listing.file(name), let tag = file.tag else { return nil }
+            return FileVersion(tag: tag, size: file.size ?? 0)
+        }
+    }
+
+    package func read(_ name: String, maximumBytes: Int) throws -> [UInt8]? {
+        try checkName(name)
+        try listIfNever()
+        let now = clock.milliseconds()
+        let (file, known, isLate) = state.withLock { state in
+            let file = state.listing.file(name)
+            let kept = state.kept[name] ?? state.ahead.removeValue(forKey: name)
+            let isLate = state.late[name].map { $0.next > now } ?? false
+            return (file, kept.flatMap { $0.tag == file?.tag || file?.tag == nil ? $0 : nil }, isLate)
+        }
+        guard let file, !isLate else { return nil }
+        if let size = file.size, size > maximumBytes {
+            throw FerryError.tooLarge(describe(name), size: size, maximumBytes: maximumBytes)
+        }
+        if let known {
+            note(name, known.bytes, known.tag)
+            return known.bytes
+        }
+        switch try storage.get(name, unless: nil, maximumBytes: maximumBytes) {
+        case .found(let bytes, let tag):
+            note(name, bytes, tag)
+            return bytes
+        case .absent, .same:
+            try noteAbsence(of: name, wasListed: file.tag != nil)
+            return nil
+        }
+    }
+
+    /// Records what was read.
+    private func note(_ name: String, _ bytes: [UInt8], _ tag: String) {
+        state.withLock { state in
+            state.listing.set(name, CachedListing.File(size: bytes.count, tag: tag))
+            state.late[name] = nil
+            if name == ContainerDescription.fileName { state.kept[name] = (bytes, tag) }
+        }
+    }
+
+    /// A listed file that is gone: its device removed files, so its directory is listed again. An announced one may be late.
+    private func noteAbsence(of name: String, wasListed: Bool) throws {
+        let now = clock.milliseconds()
+        let isOver = state.withLock { state in
+            if wasListed {
+                state.listing.remove(name)
+                return true
+            }
+            var late = state.late[name] ?? Late(since: now, next: now, delay: 500)
+            late.delay = min(late.delay * 2, 60_000)
+            late.next = now + late.delay
+            state.late[name] = late
+            guard now - late.since > Self.announcedMilliseconds else { return false }
+            state.late[name] = nil
+            state.listing.remove(name)
+            return false
+        }
+        if isOver, let device = Self.deviceDirectory(of: name) { try list(below: device + "/") }
+    }
+
+    /// The directory of the device that a name belongs to.
+    static func deviceDirectory(of name: String) -> String? {
+        let parts = name.split(separator: "/")
+        guard parts.count > 2, parts[0] == "devices" else { return nil }
+        return "devices/" + parts[1]
+    }
+
+    package func prefetch(_ names: [String]) {
+        guard names.count > 1 else { return }  // a single file is read when it is asked for
+        let wanted = state.withLock { state in
+            var bytes = state.ahead.values.reduce(0) { $0 + $1.bytes.count }
+            var wanted: [String] = []
+            if state.ahead[names[0]] != nil { return wanted }
+            for name in names.prefix(Self.maximumAheadFiles) where state.ahead[name] == nil && state.late[name] == nil {
+                guard let file = state.listing.file(name) else { continue }
+                bytes += file.size ?? 1 << 20
+                if bytes > Self.maximumAheadBytes { break }
+                wanted.append(name)
+            }
+            return wanted
+        }
+        guard wanted.count > 1 else { return }
+        SideBySide.perform(wanted.count, atOnce: storage.traits.maximumParallel) { [self] index in
+            // A file that cannot be read now is asked for again when it is needed, and the failure is told then.
+            guard
+                case .found(let bytes, let tag) = try? storage.get(
+                    wanted[index], unless: nil, maximumBytes: Self.maximumAheadBytes)
+            else { return }
+            state.withLock { $0.ahead[wanted[index]] = (bytes, tag) }
+        }
+    }
+
+    /// Asks for a file's present version. Another version is read when the file is next asked for.
+    package func recheck(_ name: String) throws {
+        try listIfNever()
+        let (known, isListed) = state.withLock {
+            ($0.kept[name]?.tag ?? $0.listing.file(name)?.tag, $0.listing.file(name) != nil)
+        }
+        switch try storage.get(name, unless: known, maximumBytes: Self.maximumKeptBytes) {
+        case .same: return
+        case .absent: if isListed { state.withLock { $0.listing.remove(name) } }
+        case .found(let bytes, let tag):
+            state.withLock { state in
+                state.kept[name] = (bytes, tag)
+                state.own[name] = nil
+                state.listing.set(name, CachedListing.File(size: bytes.count, tag: tag))
+            }
+        }
+    }
+
+    // MARK: Writing
+
+    /// Lists the place, and tries everything that a container needs there: nothing is made where a request would be refused later.
+    package func prepareForCreation() throws {
+        try listAll()
+        try probe()
+    }
+
+    /// Writes, reads and removes an object of no meaning.
+    /// - Returns: whether the storage honours `onlyIfAbsent`.
+    @discardableResult
+    package func probe() throws -> Bool {
+        let name = "probe-" + hexString(withUnsafeBytes(of: random.next().bigEndian, Array.init))
+        let bytes = Array("Ferry tries whether this place can hold a container.\n".utf8)
+        _ = try storage.put(name, bytes, onlyIfAbsent: true)
+        let isHonoured = try storage.put(name, bytes, onlyIfAbsent: true) == .present
+        guard case .found(let found, _) = try storage.get(name, unless: nil, maximumBytes: bytes.count), found == bytes
+        else {
+            throw FerryError(
+                .inputOutput,
+                "\(describe("")) does not give back what was written a moment ago, so it cannot hold a container.",
+                path: describe(""))
+        }
+        try storage.delete(name)
+        return isHonoured
+    }
+
+    package func writeOnce(_ name: String, _ bytes: [UInt8]) throws {
+        try checkName(name)
+        try listIfNever()
+        let isMarker = name == ContainerDescription.fileName
+        if !isMarker, let file = state.withLock({ $0.listing.file(name) }), file.tag != nil, file.size == bytes.count {
+            return
+        }
+        switch try storage.put(name, bytes, onlyIfAbsent: true) {
+        case .written(let tag): noteWriting(of: name, bytes, tag, isKept: false)
+        case .present:
+            // The answer to an earlier attempt may have got lost: then these bytes are there.
+            switch try storage.get(name, unless: nil, maximumBytes: max(bytes.count, 1)) {
+            case .found(let present, let tag) where present == bytes:
+                noteWriting(of: name, bytes, tag, isKept: false)
+            case .absent, .same: try replace(name, bytes)
+            case .found:
+                throw FerryError(
+                    .damagedFile, "\(describe(name)) holds something else than was written there. Move it away.",
+                    path: describe(name))
+            }
+        }
+    }
+
+    package func replace(_ name: String, _ bytes: [UInt8]) throws {
+        try checkName(name)
+        try listIfNever()
+        guard case .written(let tag) = try storage.put(name, bytes, onlyIfAbsent: false) else {
+            throw FerryError(
+                .inputOutput, "\(describe(name)) cannot be replaced: the storage keeps what is there.",
+                path: describe(name))
+        }
+        noteWriting(of: name, bytes, tag, isKept: bytes.count <= Self.maximumKeptBytes)
+    }
+
+    package func remove(_ name: String) throws {
+        try checkName(name)
+        try listIfNever()
+        if state.withLock({ $0.listing.file(name) }) == nil { return }
+        try storage.delete(name)
+        let now = clock.milliseconds()
+        state.withLock { state in
+            state.listing.remove(name)
+            state.kept[name] = nil
+            state.own[name] = (nil, now)
+        }
+    }
+
+    private func noteWriting(of name: String, _ bytes: [UInt8], _ tag: String, isKept: Bool) {
+        let now = clock.milliseconds()
+        state.withLock { state in
+            let file = CachedListing.File(size: bytes.count, tag: tag)
+            state.listing.set(name, file)
+            state.kept[name] = nil
+            if isKept { state.kept[name] = (bytes, tag) }
+            // The marker is looked for as it is, so that an emptied bucket is noticed at once where listings are exact.
+            if name != ContainerDescription.fileName || !storage.traits.isConsistent { state.own[name] = (file, now) }
+        }
+    }
+
+    private func checkName(_ name: String) throws(FerryError) {
+        guard CachedListing.isPlain(name) else {
+            throw FerryError(.invalidArgument, "A name in the container leads elsewhere.")
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import FerryContainer
+import FerryCore
+import FerryMembers
+import FerryStore
+
+/// The result of removing files from before a container was sealed. The JSON keys are fixed.
+package struct FormerFilesReport: Codable, Equatable, Sendable {
+    package struct Removed: Codable, Equatable, Sendable {
+        /// The ID of the former device.
+        package var id: String
+        package var name: String
+        package var files: Int
+    }
+
+    package struct Kept: Codable, Equatable, Sendable {
+        package var id: String
+        package var name: String
+        package var reason: String
+    }
+
+    package var removed: [Removed]
+    package var kept: [Kept]
+}
+
+/// Files from before a container was sealed: everybody who has the folder can read them, and no member does
+/// (Docs/Architecture/membership.md, "Sealing an open container").
+extension Replica {
+    /// So long after its enrolment a database removes what it published before, in milliseconds.
+    static let formerFilesMilliseconds: Int64 = 3_600_000
+
+    /// Removes what this database published under IDs of the time before the container was sealed, an hour after it became a member.
+    /// Each database removes its own files, so no two devices change the same directory. A crash in between leaves fewer files, and
+    /// the next thorough sync goes on.
+    func removeOwnFormerFiles(_ container: Container, heads: [DeviceID: Head]) throws {
+        guard let membership = try membership(), let member = membership.roster.members[membership.device],
+            environment.clock.milliseconds().milliseconds(since: Int64(clamping: member.admittedMilliseconds))
+                >= Self.formerFilesMilliseconds
+        else { return }
+        let reading = try store.reading()
+        let own = reading.formerDevices.map(\.device).filter { FormerFiles.isFormer($0, membership) }
+        if own.isEmpty { return }
+        let rule = FormerFiles(container, membership, heads: heads, forked: reading.forkedLogs)
+        let present = Set(try container.directories())
+        for device in own where present.contains(device) {
+            do {
+                let remains = try container.remains(of: device)
+                // Without files an interrupted attempt may have left directories.
+                if try remains.isEmpty || rule.obstacle(to: remains) == nil { try container.remove(remains) }
+            } catch let error as FerryError where error.concernsOneFile {
+                continue  // `doctor` names the directory, and the next thorough sync tries again
+            }
+        }
+    }
+
+    /// Removes the files of all devices from before the container was sealed, also those of computers that are gone.
+    /// - Parameter anyway: true: also files with changes that no member has. They are lost unless the device's own database enrols.
+    /// - Throws: `invalidArgument` for an open container; `notMember`, `keyMissing`, and as `sync`.
+    package func removeFormerFiles(anyway: Bool = false) throws -> FormerFilesReport {
+        try betweenSyncs { container in
+            let membership = try requiredMembership()
+            let reading = try store.reading()
+            let view = try ContainerView(container, except: identity.device)
+            let rule = FormerFiles(container, membership, heads: view.heads, forked: reading.forkedLogs)
+            let own = reading.formerDevices.map(\.device).filter { FormerFiles.isFormer($0, membership) }
+            var report = FormerFilesReport(removed: [], kept: [])
+            for device in Set(FormerFiles.logs(membership) + own).sorted() {
+                let remains = try container.remains(of: device)
+                if remains.isEmpty { continue }
+                let name = reading.names[device] ?? device.description
+                if let obstacle = try rule.obstacle(to: remains), !anyway || remains.files.isEmpty {
+                    report.kept.append(
+                        .init(id: device.description, name: name, reason: obstacle.sentence(reading.names)))
+                    continue
+                }
+                try container.remove(remains)
+                report.removed.append(.init(id: device.description, name: name, files: remains.files.count))
+            }
+            return report
+        }
+    }
+
+    /// Why the files of a former device stay, for `doctor`; `nil` where they go by themselves, or with `ferry seal … --clean`.
+    func obstacle(
+        to remains: Container.Remains, _ container: Container, _ membership: Membership
+    ) throws -> FormerFiles.Obstacle? {
+        let view = try ContainerView(container, except: identity.device)
+        return try FormerFiles(container, membership, heads: view.heads, forked: store.reading().forkedLogs)
+            .obstacle(to: remains)
+    }
+}

@@ -1,0 +1,94 @@
+import FerryContainer
+import FerryCore
+import FerryStore
+
+extension Replica {
+    /// Tells the database that its container lies in another folder now (`ferry relocate`). Nothing is copied, and no ID changes.
+    ///
+    /// Whoever moved the folder tells each device. A running `SyncEngine` or `ferry watch` goes on with the new folder by itself.
+    /// - Parameters:
+    ///   - path: the folder.
+    ///   - anyway: true: also take a folder that lacks files of this device. The next sync publishes their content anew.
+    /// - Throws: as `Container.open` (`containerMissing`, `containerEmpty`, `containerMismatch`, `notSealed`); `invalidArgument` for a
+    ///   folder that contains the database, `keyExposed` for one with secret keys; `olderState` for a folder that lacks segments which this device published: wait until
+    ///   the folder has been synced. The database is unchanged then.
+    @discardableResult
+    public func relocate(to path: String, anyway: Bool = false) throws -> RelocationReport {
+        try lock.withLock {
+            try refreshIdentity()
+            let (former, path) = (identity.containerPath, try Self.fullPlace(path))
+            try Self.refuseDatabase(at: store.path, inside: path)
+            if identity.genesis != nil { try Self.refuseKeys(environment.keys, inside: path) }
+            let comparison = try comparison(with: opened(at: path))
+            if let first = comparison.missing.first, !anyway {
+                throw Self.olderCopy(path, comparison.missing.count, first)
+            }
+            let isFormerThere = isContainer(former, besides: path)
+            if path != former {
+                try store.recordContainerPath(path)
+                try refreshIdentity()
+            }
+            return RelocationReport(
+                path: path, formerPath: former, missing: comparison.missing.count, behind: comparison.behind,
+                isFormerThere: isFormerThere)
+        }
+    }
+
+    /// What a place lacks that this database knows of.
+    private struct Comparison {
+        /// Segments that this device published and did not remove, by their numbers.
+        var missing: [ClosedRange<UInt64>] = []
+        /// The names of devices whose head there is older than what was replayed here.
+        var behind: [String] = []
+    }
+
+    private func opened(at path: String) throws -> Container {
+        try environment.open(at: path, expecting: ContainerPin(id: identity.container, genesis: identity.genesis))
+    }
+
+    private func comparison(with container: Container) throws -> Comparison {
+        var comparison = Comparison()
+        let container = try sealedIfPossible(container)
+        // Without a key this device publishes nothing more, so it misses nothing.
+        guard let container else { return comparison }
+        let present = Set(try container.segments(of: identity.device))
+        comparison.missing = try store.ownSegments().filter { $0.replacedMilliseconds == nil }.compactMap { segment in
+            let numbers = segment.first...segment.last
+            let names = try container.segmentNames(numbers, segment.checksum, of: identity.device)
+            return names.contains(where: present.contains) ? nil : numbers
+        }
+        let vector = try store.versionVector()
+        for device in try container.devices() where device != identity.device {
+            // An unreadable head says nothing; the next sync names the device.
+            guard let head = try? container.readHead(of: device) else { continue }
+            if head.position.sequence < vector[device].sequence { comparison.behind.append(head.deviceName) }
+        }
+        return comparison
+    }
+
+    /// The container with this device's seal, where it is sealed; `nil` where this computer has no key.
+    private func sealedIfPossible(_ container: Container) throws -> Container? {
+        do {
+            guard let membership = try membership() else { return container }
+            return try container.sealed(by: membership.seal())
+        } catch let error as FerryError where error.code == .keyMissing {
+            return nil
+        }
+    }
+
+    /// True if the container's former folder is still one, and not the new one by another name.
+    private func isContainer(_ former: String, besides path: String) -> Bool {
+        if former == path || (try? Self.fullPlace(former)) == path { return false }
+        return (try? opened(at: former)) != nil  // whatever the reason: nobody can use that folder
+    }
+
+    private static func olderCopy(_ path: String, _ count: Int, _ first: ClosedRange<UInt64>) -> FerryError {
+        let which =
+            first.count == 1 ? "changeset \(first.lowerBound)" : "changesets \(first.lowerBound) to \(first.upperBound)"
+        let what = count == 1 ? "a file with \(which)" : "\(count) files, the first with \(which)"
+        return FerryError(
+            .olderState,
+            "The folder \(path) lacks what this device published: \(what). It is an older copy, or is not synced yet. Wait, or "
+                + "say --anyway: the next sync publishes that anew.", path: path)
+    }
+}

@@ -1,0 +1,13 @@
+/// The result of `Replica.relocate`.
+public struct RelocationReport: Codable, Equatable, Sendable {
+    /// Where the container lies now.
+    public var path: String
+    /// Where the container lay before.
+    public var formerPath: String
+    /// The number of this device's files that the place lacks. The next sync publishes their content anew.
+    public var missing: Int
+    /// The names of devices whose files there are older than what is known here. They have to arrive, or be told, too.
+    public var behind: [String]
+    /// True if the former place still holds the container. Devices that were not told yet go on there, and hear nothing from here.
+    public var isFormerThere: Bool
+}

@@ -1,0 +1,137 @@
+import FerryContainer
+import FerryCore
+import FerryMembers
+import Foundation
+
+/// A file of `ferry export` as it lies on the disk: where its parts are (Docs/Format.md, "Archives"). Who reads a part verifies it.
+///
+/// Invariants:
+/// - The parts follow each other without a gap: header, chunks, manifest, records, footer. An open container's file has no records.
+/// - No part that is read whole is longer than `maximumPartBytes`.
+struct ArchiveFile {
+    static let magic = Array("FRYA".utf8)
+    /// The file of an open container: manifest and chunks are plain.
+    static let plainVersion: UInt8 = 1
+    /// The file of a sealed container: manifest and chunks are in envelopes, and all records of the members come along.
+    static let sealedVersion: UInt8 = 2
+    /// Bytes before the first chunk.
+    static let headerBytes = 24
+    static let maximumPartBytes = FileKind.manifest.maximumFileBytes
+
+    /// Bytes behind the last part.
+    static func footerBytes(_ version: UInt8) -> Int { version == plainVersion ? 20 : 36 }
+
+    let path: String
+    /// The container of the snapshot.
+    let container: ContainerID
+    let isSealed: Bool
+    /// The first byte behind the chunks.
+    let endOfChunks: UInt64
+    private let manifestLength: Int
+    private let recordsLength: Int
+    private let handle: FileHandle
+
+    /// Opens a file, and finds its parts.
+    /// - Throws: `inputOutput` for a missing file, `damagedFile`, `formatTooNew`.
+    init(path: String) throws {
+        guard let handle = FileHandle(forReadingAtPath: path) else {
+            throw FerryError(.inputOutput, "The file \(path) cannot be read. Check the path.", path: path)
+        }
+        self.path = path
+        self.handle = handle
+        do {
+            let size = try handle.seekToEnd()
+            var reader = ByteReader(try Self.read(handle, from: 0, count: Self.headerBytes, size: size))
+            guard try reader.read(4).elementsEqual(Self.magic) else {
+                throw ByteReader.malformed("it is not a snapshot that `ferry export` wrote")
+            }
+            let version = try reader.readByte()
+            guard version <= Self.sealedVersion else {
+                throw FerryError(.formatTooNew, "The file was written by a newer Ferry. Update Ferry on this device.")
+            }
+            guard version >= Self.plainVersion, try reader.read(3).allSatisfy({ $0 == 0 }) else {
+                throw ByteReader.malformed("its header makes no sense")
+            }
+            isSealed = version == Self.sealedVersion
+            container = try reader.readID()
+            let footer = Self.footerBytes(version)
+            guard size >= UInt64(Self.headerBytes + footer) else { throw ByteReader.malformed("it ends too early") }
+            let end = size - UInt64(footer)
+            reader = ByteReader(try Self.read(handle, from: end, count: footer, size: size))
+            let (place, manifest) = (try reader.read64(), try reader.read64())
+            let (recordsPlace, records) = isSealed ? (try reader.read64(), try reader.read64()) : (end, 0)
+            guard try reader.read(4).elementsEqual(Self.magic) else { throw ByteReader.malformed("it ends too early") }
+            let limit = UInt64(Self.maximumPartBytes)
+            guard place >= UInt64(Self.headerBytes), place <= recordsPlace, recordsPlace <= end,
+                manifest == recordsPlace - place, records == end - recordsPlace, manifest <= limit, records <= limit
+            else { throw ByteReader.malformed("its lengths do not match") }
+            (endOfChunks, manifestLength, recordsLength) = (place, Int(manifest), Int(records))
+        } catch {
+            throw Self.located(error, path)
+        }
+    }
+
+    // MARK: Parts
+
+    /// The manifest's file, unverified.
+    func readManifest() throws -> [UInt8] { try read(from: endOfChunks, count: manifestLength) }
+
+    /// Bytes of the file.
+    /// - Throws: `damagedFile` where the file ends before.
+    func read(from offset: UInt64, count: Int) throws -> [UInt8] {
+        try locating { try Self.read(handle, from: offset, count: count, size: .max) }
+    }
+
+    /// The records that came along: each after the records that it follows, the first of the membership before all others. Nothing is
+    /// known yet of who signed them.
+    /// - Throws: `damagedFile`, `formatTooNew`, `foreignFile`, `limitExceeded`.
+    func readRecords() throws -> [MemberRecord] {
+        try locating {
+            let place = endOfChunks + UInt64(manifestLength)
+            var reader = ByteReader(try Self.read(handle, from: place, count: recordsLength, size: .max))
+            let count = try reader.readCount(minimumBytes: 2)
+            guard count >= 1, count <= MemberGraph.maximumRecords else {
+                throw ByteReader.malformed("it has no records of members, or too many")
+            }
+            var records: [MemberRecord] = []
+            for _ in 0..<count {
+                let bytes = Array(try reader.readCounted())
+                do throws(FerryError) {
+                    records.append(try MemberRecord(decoding: bytes, container: container))
+                } catch {
+                    // The file is there whole: what a record lacks will not come.
+                    throw error.code == .fileNotThereYet
+                        ? ByteReader.malformed("a record of members ends too early") : error
+                }
+            }
+            guard reader.isAtEnd, records[0].isFirst else {
+                throw ByteReader.malformed("its records of members are no membership's")
+            }
+            return records
+        }
+    }
+
+    private static func read(_ handle: FileHandle, from offset: UInt64, count: Int, size: UInt64) throws -> [UInt8] {
+        guard offset <= size, UInt64(count) <= size - offset else { throw ByteReader.malformed("it ends too early") }
+        try handle.seek(toOffset: offset)
+        let data = try handle.read(upToCount: count) ?? Data()
+        guard data.count == count else { throw ByteReader.malformed("it ends too early") }
+        return [UInt8](data)
+    }
+
+    // MARK: Errors
+
+    /// Adds the path to the errors of `body`.
+    func locating<Result>(_ body: () throws -> Result) throws -> Result {
+        do { return try body() } catch { throw Self.located(error, path) }
+    }
+
+    private static func located(_ error: any Error, _ path: String) -> FerryError {
+        var located =
+            error as? FerryError
+            ?? FerryError(
+                .inputOutput, "Reading \(path) failed: \(error.localizedDescription)", path: path, cause: error)
+        if located.path == nil { located.path = path }
+        return located
+    }
+}

@@ -1,0 +1,101 @@
+import FerryContainer
+import FerryCore
+import FerryLog
+import FerryMembers
+import FerrySchema
+import FerrySeal
+import FerryStore
+import Foundation
+
+extension ReplicaSetup {
+    /// Makes a database from a file written by `exportSnapshot`.
+    ///
+    /// - Parameters:
+    ///   - containerPath: the folder of the file's container; the new database joins as a device of its own, in a sealed container
+    ///     with the enrolment of this setup. `nil`: the database belongs to no container, and Ferry leaves no trace in the database.
+    ///   - recovery: the recovery code, which opens a sealed file where no key of a member is here. Only without a container: a
+    ///     device that joins is let in by its enrolment.
+    /// - Throws: `invalidArgument` if a file is at `databasePath`, `containerMismatch` if the folder is a different
+    ///   container; `keyMissing` for a sealed file without a member's key or the recovery code, `codeRefused` for another
+    ///   membership's code; otherwise as `importSnapshot`.
+    package func importDatabase(
+        at databasePath: String, from path: String, containerPath: String? = nil, name: String? = nil,
+        recovery: SecretCode? = nil
+    ) throws -> (replica: Replica?, report: ImportReport) {
+        let start = environment.clock.milliseconds()
+        let file = try ArchiveFile(path: Replica.absolutePath(path))
+        if FileManager.default.fileExists(atPath: databasePath) {
+            throw FerryError(
+                .invalidArgument, "There is a file at \(databasePath) already. Name one that is not there.",
+                path: databasePath)
+        }
+        let place = try containerPath.map { try self.place($0, of: file) }
+        if let place { try Replica.refuseDatabase(at: databasePath, inside: place.path) }
+        let (archive, beginning) = try open(file, place, recovery)
+        guard let schema = archive.manifest.schema?.record else {
+            throw FerryError(.damagedFile, "The file says nothing of the tables that it has.", path: path)
+        }
+        let deviceName = try Replica.checkedName(name)
+        _ = try DatabaseCreator.create(schema, at: databasePath)
+        var isWhole = false
+        defer { if !isWhole { Self.removeDatabase(at: databasePath) } }
+        let store = try Store(path: databasePath, clock: environment.clock, random: environment.random)
+        let identity =
+            place?.identity(named: deviceName, environment.random)
+            ?? StoreIdentity(
+                device: environment.random.makeID(), deviceName: deviceName, container: file.container,
+                containerName: "", containerPath: "")
+        _ = try store.beginTracking(identity, Replica.selection(schema, store), rowsAreOld: true, sealed: beginning)
+        let replica = try Replica(store, environment: environment)
+        var report = try replica.merge(archive, place == nil ? .plain : .joined, start, progress)
+        // From here on others may know the device: what fails now, the next sync does.
+        isWhole = true
+        guard let place else {
+            _ = try replica.leave()
+            return (nil, report)
+        }
+        report.conflicts += try replica.sync(progress: progress).conflicts
+        try place.enrolment?.end(place.container)
+        report.seconds = Double(environment.clock.milliseconds() - start) / 1000
+        return (replica, report)
+    }
+
+    /// Opens the folder that a new database joins.
+    private func place(_ containerPath: String, of file: ArchiveFile) throws -> JoinPlace {
+        let path = try Replica.fullPlace(containerPath)
+        let details = try environment.open(at: path).details
+        guard details.id == file.container else {
+            throw FerryError(
+                .containerMismatch,
+                "The file is of another container than the one in \(path). Name the file's container, or none.",
+                path: path)
+        }
+        switch (details.sealing, file.isSealed) {
+        case (.none, true):
+            throw FerryError(
+                .notSealed,
+                "The file is from a sealed container, and the folder \(path) is open: somebody replaced its marker. Nothing was made.",
+                path: path)
+        case (.sealed, false): throw file.notSealed
+        default: return try JoinPlace(path, enrolment, environment)
+        }
+    }
+
+    /// Opens a file, with the keys of the device that the database becomes, of a member on this computer, or of the recovery code.
+    /// - Returns: also what the store of a sealed container's database begins with.
+    private func open(
+        _ file: ArchiveFile, _ place: JoinPlace?, _ recovery: SecretCode?
+    ) throws -> (SnapshotArchive, SealedBeginning?) {
+        guard file.isSealed else { return (try SnapshotArchive(file), nil) }
+        let records = try file.readRecords()
+        guard let place else { return (try ArchiveKeys(file, records, environment).open(recovery), nil) }
+        guard var membership = place.membership, membership.genesis == records[0].hash else {
+            throw file.isOfAnotherMembership
+        }
+        let news = try membership.insert(records)
+        return (
+            try SnapshotArchive(file, seal: membership.seal()),
+            SealedBeginning(membership, waiting: Set(news.map(\.hash)))
+        )
+    }
+}

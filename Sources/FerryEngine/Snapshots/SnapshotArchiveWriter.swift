@@ -1,0 +1,106 @@
+import FerryContainer
+import FerryCore
+import FerryMembers
+import Foundation
+
+/// Writes a `SnapshotArchive` under a temporary name in the same folder. The file gets its final name once whole and
+/// durable.
+///
+/// Belongs to a thread.
+final class SnapshotArchiveWriter {
+    /// What a sealed file is written with.
+    struct Sealing {
+        let seal: any FileSealing
+        let device: DeviceID
+        let epoch: EpochID
+        /// All that count, each after the records that it follows.
+        let records: [[UInt8]]
+    }
+
+    private let path: String
+    private let temporary: String
+    private let sealing: Sealing?
+    private let handle: FileHandle
+    private let fileSystem = PosixFileSystem()
+    private var length = UInt64(ArchiveFile.headerBytes)
+    private var written: Set<Checksum> = []
+    private var isFinished = false
+
+    /// - Parameter sealing: `nil` for a file that is not sealed.
+    /// - Throws: `inputOutput` if the folder is missing or not writable.
+    init(path: String, container: ContainerID, sealing: Sealing?, random: any RandomSource) throws {
+        self.path = path
+        self.sealing = sealing
+        temporary = path + ".ferry-tmp-" + hexString(withUnsafeBytes(of: random.next().bigEndian, Array.init))
+        var header = ByteWriter()
+        header.write(contentsOf: ArchiveFile.magic)
+        header.write(sealing == nil ? ArchiveFile.plainVersion : ArchiveFile.sealedVersion)
+        header.write(contentsOf: [0, 0, 0])
+        header.write(container)
+        try fileSystem.write(header.bytes, toNewFileAt: temporary)
+        guard let handle = FileHandle(forWritingAtPath: temporary) else {
+            throw FerryError(.inputOutput, "The file \(temporary) cannot be written.", path: temporary)
+        }
+        self.handle = handle
+        try handle.seekToEnd()
+    }
+
+    deinit {
+        try? handle.close()  // a finished file was synchronized before
+        if !isFinished { _ = try? fileSystem.removeFile(at: temporary) }  // its name marks a temporary file
+    }
+
+    /// Appends a chunk, once.
+    func append(_ chunk: [UInt8], checksum: Checksum) throws {
+        if !written.insert(checksum).inserted { return }
+        try append(sealed(chunk, .chunk))
+    }
+
+    private func sealed(_ content: [UInt8], _ kind: FileKind) throws -> [UInt8] {
+        guard let sealing else { return content }
+        return try sealing.seal.seal(content, kind, of: sealing.device, under: sealing.epoch)
+    }
+
+    private func append(_ bytes: [UInt8]) throws {
+        do {
+            try handle.write(contentsOf: bytes)
+        } catch {
+            throw FerryError(
+                .inputOutput, "Writing \(temporary) failed: \(error.localizedDescription). Is there room for it?",
+                path: temporary, cause: error)
+        }
+        length += UInt64(bytes.count)
+    }
+
+    /// Appends the manifest, and the records of a sealed file, and makes the file visible, in place of a present file of this name.
+    /// - Returns: the file's length in bytes.
+    /// - Throws: `limitExceeded` for more records than `ArchiveFile` reads; `inputOutput`.
+    func finish(manifest: [UInt8]) throws -> Int {
+        var footer = ByteWriter()
+        let part = try sealed(manifest, .manifest)
+        footer.write64(length)
+        footer.write64(UInt64(part.count))
+        try append(part)
+        if let sealing {
+            var records = ByteWriter()
+            records.writeVarint(UInt64(sealing.records.count))
+            for record in sealing.records { records.writeCounted(record) }
+            guard records.count <= ArchiveFile.maximumPartBytes else {
+                throw FerryError(
+                    .limitExceeded,
+                    "The container has too many records of members for a file. Found its membership anew: "
+                        + "ferry seal --anew.")
+            }
+            footer.write64(length)
+            footer.write64(UInt64(records.count))
+            try append(records.bytes)
+        }
+        footer.write(contentsOf: ArchiveFile.magic)
+        try append(footer.bytes)
+        try handle.synchronize()
+        try fileSystem.rename(temporary, to: path)
+        isFinished = true
+        try fileSystem.synchronizeDirectory(at: (path as NSString).deletingLastPathComponent)
+        return Int(length)
+    }
+}

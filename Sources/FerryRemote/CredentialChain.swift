@@ -1,0 +1,146 @@
+import FerryContainer
+import FerryCore
+import Foundation
+
+/// Where the credentials for a storage come from. Asked once, and again shortly before their end, or when the storage calls them
+/// ended.
+package protocol CredentialSource: Sendable {
+    /// The credentials of now.
+    /// - Parameter isRefused: true: the storage refused the last ones, so others are needed.
+    /// - Throws: `credentialsMissing`. No message holds a secret.
+    func credentials(at milliseconds: Int64, isRefused: Bool) throws -> S3Credentials
+}
+
+/// What the chain needs of the computer.
+struct CredentialSurroundings: Sendable {
+    var variables: [String: String]
+    var home: String
+    /// Reads a small text file; `nil` without one.
+    var readFile: @Sendable (_ path: String) -> String?
+    /// Runs a program, with its words or by the shell, and returns what it wrote; `nil` if there is none, or if it failed.
+    var run: @Sendable (_ words: [String]) -> String?
+
+    static let live = CredentialSurroundings(
+        variables: ProcessInfo.processInfo.environment, home: NSHomeDirectory(),
+        readFile: { path in
+            guard let data = FileManager.default.contents(atPath: path), data.count <= ProfileFile.maximumBytes else {
+                return nil
+            }
+            return String(decoding: data, as: UTF8.self)
+        }, run: { ChildProcess.output(of: $0) })
+}
+
+/// The usual places, in this order: the environment, the profile's keys, the profile's `credential_process`, and the AWS command line,
+/// which knows of everything else. A profile that the location names comes before the environment.
+final class CredentialChain: CredentialSource {
+    private let profile: String?
+    private let place: String
+    private let surroundings: CredentialSurroundings
+    private let known = Locked<S3Credentials?>(nil)
+
+    init(_ location: S3Location, _ surroundings: CredentialSurroundings = .live) {
+        profile = location.profile
+        place = location.place
+        self.surroundings = surroundings
+    }
+
+    func credentials(at milliseconds: Int64, isRefused: Bool) throws -> S3Credentials {
+        if !isRefused, let known = known.withLock({ $0 }), known.isUsable(at: milliseconds) { return known }
+        guard let found = find() else { throw missing }
+        known.withLock { $0 = found }
+        return found
+    }
+
+    /// The region that the environment or the profile names.
+    var region: String? {
+        if profile == nil, let region = variable("AWS_REGION") ?? variable("AWS_DEFAULT_REGION") { return region }
+        return settings["region"] ?? variable("AWS_REGION") ?? variable("AWS_DEFAULT_REGION")
+    }
+
+    /// The file of trusted authorities that the environment names.
+    var authorityFile: String? { variable("AWS_CA_BUNDLE") }
+
+    private var profileName: String { profile ?? variable("AWS_PROFILE") ?? "default" }
+
+    private func variable(_ name: String) -> String? { surroundings.variables[name].flatMap { $0.isEmpty ? nil : $0 } }
+
+    private var settings: [String: String] {
+        let files = [
+            variable("AWS_CONFIG_FILE") ?? surroundings.home + "/.aws/config",
+            variable("AWS_SHARED_CREDENTIALS_FILE") ?? surroundings.home + "/.aws/credentials",
+        ]
+        return files.reduce(into: [:]) { settings, path in
+            guard let text = surroundings.readFile(path) else { return }
+            settings.merge(ProfileFile(text).profile(profileName) ?? [:]) { $1 }
+        }
+    }
+
+    private func find() -> S3Credentials? {
+        if profile == nil, let found = ofEnvironment { return found }
+        let settings = settings
+        if let key = settings["aws_access_key_id"], let secret = settings["aws_secret_access_key"], !key.isEmpty {
+            return S3Credentials(accessKey: key, secretKey: secret, token: settings["aws_session_token"])
+        }
+        if let command = settings["credential_process"], let text = surroundings.run(["/bin/sh", "-c", command]),
+            let found = Self.credentials(json: text)
+        {
+            return found
+        }
+        var words = ["aws", "configure", "export-credentials", "--format", "process"]
+        if let profile { words += ["--profile", profile] }
+        return surroundings.run(words).flatMap(Self.credentials(json:))
+    }
+
+    private var ofEnvironment: S3Credentials? {
+        guard let key = variable("AWS_ACCESS_KEY_ID"), let secret = variable("AWS_SECRET_ACCESS_KEY") else {
+            return nil
+        }
+        return S3Credentials(accessKey: key, secretKey: secret, token: variable("AWS_SESSION_TOKEN"))
+    }
+
+    /// What a `credential_process` writes.
+    static func credentials(json text: String) -> S3Credentials? {
+        // What is no such object gives no credentials, and the next place is asked.
+        guard let output = try? JSONDecoder().decode(ProcessOutput.self, from: Data(text.utf8)) else { return nil }
+        return S3Credentials(
+            accessKey: output.accessKey, secretKey: output.secretKey, token: output.token,
+            endMilliseconds: output.end.flatMap(HTTPDate.milliseconds(iso:)))
+    }
+
+    private struct ProcessOutput: Decodable {
+        var accessKey: String
+        var secretKey: String
+        var token: String?
+        var end: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case accessKey = "AccessKeyId"
+            case secretKey = "SecretAccessKey"
+            case token = "SessionToken"
+            case end = "Expiration"
+        }
+    }
+
+    private var missing: FerryError {
+        let environment = profile == nil ? "in the environment, " : ""
+        return FerryError(
+            .credentialsMissing,
+            "No credentials for \(place): looked \(environment)in the profile \"\(profileName)\" of ~/.aws, and asked `aws`. "
+                + "`aws configure --profile NAME` makes a profile; name it by --profile.", path: place)
+    }
+}
+
+/// Credentials that an app gives, such as from its keychain or from a service of its own.
+final class GivenCredentials: CredentialSource {
+    private let give: @Sendable () throws -> S3Credentials
+    private let known = Locked<S3Credentials?>(nil)
+
+    init(_ give: @escaping @Sendable () throws -> S3Credentials) { self.give = give }
+
+    func credentials(at milliseconds: Int64, isRefused: Bool) throws -> S3Credentials {
+        if !isRefused, let known = known.withLock({ $0 }), known.isUsable(at: milliseconds) { return known }
+        let given = try give()
+        known.withLock { $0 = given }
+        return given
+    }
+}

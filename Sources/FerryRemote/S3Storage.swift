@@ -1,0 +1,307 @@
+import FerryContainer
+import FerryCore
+import Foundation
+
+/// An S3-compatible object storage: five requests, each signed, repeated and understood (Docs/Stores.md).
+///
+/// Invariants:
+/// - A request is signed anew at every attempt, with the time of the attempt.
+/// - The offset between the clocks serves signatures alone, and comes from the last answer.
+/// - No error holds a key, a token, a signature or a query.
+package final class S3Storage: ObjectStorage {
+    static let maximumAttempts = 5
+    /// The first wait and the longest one, in milliseconds. Each wait is a random part of them.
+    static let firstWaitMilliseconds = 100
+    static let longestWaitMilliseconds = 10_000
+    /// A clock that is wrong by more is named, in milliseconds.
+    static let clockMilliseconds: Int64 = 300_000
+
+    private let location: S3Location
+    private let source: any CredentialSource
+    private let transport: any HTTPTransport
+    private let clock: any WallClock
+    private let random: any RandomSource
+    private let wait: @Sendable (_ milliseconds: Int) -> Void
+    private let state: Locked<State>
+
+    private struct State {
+        var region: String
+        /// The server's clock less this computer's, in milliseconds.
+        var offset: Int64 = 0
+        var takesConditions = true
+    }
+
+    package let traits = StorageTraits()
+
+    /// - Parameters:
+    ///   - region: used where the location names none.
+    ///   - wait: lets time pass between attempts.
+    init(
+        _ location: S3Location, source: any CredentialSource, transport: any HTTPTransport, region: String? = nil,
+        surroundings: Surroundings = Surroundings()
+    ) {
+        self.location = location
+        self.source = source
+        self.transport = transport
+        clock = surroundings.clock
+        random = surroundings.random
+        wait = surroundings.wait
+        state = Locked(State(region: location.region ?? region ?? "us-east-1"))
+    }
+
+    /// Time and chance.
+    struct Surroundings: Sendable {
+        var clock: any WallClock = SystemClock()
+        var random: any RandomSource = SystemRandom()
+        var wait: @Sendable (_ milliseconds: Int) -> Void = { Thread.sleep(forTimeInterval: Double($0) / 1000) }
+    }
+
+    /// The storage of a location, with the usual credentials and libcurl.
+    package convenience init(_ location: S3Location) {
+        let chain = CredentialChain(location)
+        self.init(
+            location, source: chain,
+            transport: CurlTransport(authorityFile: location.authorityFile ?? chain.authorityFile), region: chain.region
+        )
+    }
+
+    /// How far the server's clock is ahead of this computer's, as of the last answer, in milliseconds.
+    package var clockOffsetMilliseconds: Int64 { state.withLock { $0.offset } }
+
+    /// Whether the storage honours conditions, as far as is known.
+    package var takesConditions: Bool { state.withLock { $0.takesConditions } }
+
+    package func describe(_ key: String) -> String { location.place + (key.isEmpty ? "" : "/" + key) }
+
+    /// The whole key of a name.
+    func key(_ name: String) -> String { location.prefix.isEmpty ? name : location.prefix + "/" + name }
+
+    // MARK: ObjectStorage
+
+    package func list(_ prefix: String, after key: String?, _ token: String?) throws -> ObjectPage {
+        let base = self.key("")
+        var call = Call("GET", key: "")
+        call.query = [("list-type", "2"), ("prefix", base + prefix), ("encoding-type", "url")]
+        if let key { call.query.append(("start-after", base + key)) }
+        if let token { call.query.append(("continuation-token", token)) }
+        call.maximumBytes = S3Answer.maximumPageBytes
+        let response = try send(call)
+        guard response.status == 200 else { throw refusal(response, call) }
+        return try S3Answer.page(response.body, below: base, of: describe(""))
+    }
+
+    package func get(_ key: String, unless tag: String?, maximumBytes: Int) throws -> ObjectAnswer {
+        var call = Call("GET", key: key)
+        if let tag { call.headers.append(("if-none-match", tag)) }
+        call.maximumBytes = maximumBytes
+        let response = try send(call)
+        switch response.status {
+        case 200: return .found(bytes: response.body, tag: try self.tag(response, call))
+        case 304: return .same
+        case 404 where S3Answer.failure(response.body).code != "NoSuchBucket": return .absent
+        default: throw refusal(response, call)
+        }
+    }
+
+    package func put(_ key: String, _ bytes: [UInt8], onlyIfAbsent: Bool) throws -> PutAnswer {
+        var call = Call("PUT", key: key)
+        call.body = bytes
+        call.headers.append(("content-type", "application/octet-stream"))
+        call.isConditional = onlyIfAbsent
+        let response = try send(call)
+        switch response.status {
+        case 200, 201, 204: return .written(tag: try tag(response, call))
+        case 412: return .present
+        // Somebody writes the same key at this moment. Attempts that met that are over: who reads finds out.
+        case 409: return .present
+        default: throw refusal(response, call)
+        }
+    }
+
+    package func delete(_ key: String) throws {
+        let call = Call("DELETE", key: key)
+        let response = try send(call)
+        guard [200, 202, 204, 404].contains(response.status), S3Answer.failure(response.body).code != "NoSuchBucket"
+        else {
+            throw refusal(response, call)
+        }
+    }
+
+    private func tag(_ response: HTTPResponse, _ call: Call) throws -> String {
+        guard let tag = response.headers["etag"], !tag.isEmpty, tag.utf8.count <= 256 else {
+            throw FerryError(
+                .inputOutput, "\(describe(call.key)): the storage says no ETag. Is it S3-compatible?",
+                path: describe(call.key))
+        }
+        return tag
+    }
+
+    // MARK: Attempts
+
+    struct Call {
+        var method: String
+        /// A name in the container; empty for the bucket.
+        var key: String
+        var query: [(name: String, value: String)] = []
+        var headers: [(name: String, value: String)] = []
+        var body: [UInt8]?
+        var isConditional = false
+        var maximumBytes = S3Answer.maximumErrorBytes
+
+        init(_ method: String, key: String) {
+            self.method = method
+            self.key = key
+        }
+    }
+
+    /// Sends a request until its answer says something.
+    func send(_ call: Call) throws -> HTTPResponse {
+        var (attempt, isRefused, corrections) = (1, false, Set<String>())
+        while true {
+            let credentials = try source.credentials(at: clock.milliseconds(), isRefused: isRefused)
+            isRefused = false
+            let response: HTTPResponse
+            do {
+                response = try perform(call, credentials)
+            } catch {
+                guard error.kind == .unreachable, attempt < Self.maximumAttempts else { throw failure(error, call) }
+                pause(attempt, nil)
+                attempt += 1
+                continue
+            }
+            note(response)
+            switch S3Verdict(response, isConditional: call.isConditional) {
+            case .answer: return response
+            case .again:
+                guard attempt < Self.maximumAttempts else { return response }
+                pause(attempt, response.headers["retry-after"].flatMap { Int($0) })
+                attempt += 1
+            case .withoutCondition:
+                guard
+                    state.withLock({ state in
+                        defer { state.takesConditions = false }
+                        return state.takesConditions
+                    })
+                else { return response }
+            case .correction(let name, let region):
+                // Once each: a storage that goes on refusing means what it says.
+                guard corrections.insert(name).inserted else { return response }
+                if let region { state.withLock { $0.region = region } }
+                isRefused = name == "credentials"
+            }
+        }
+    }
+
+    private func perform(_ call: Call, _ credentials: S3Credentials) throws(HTTPFailure) -> HTTPResponse {
+        let (region, offset, takesConditions) = state.withLock { ($0.region, $0.offset, $0.takesConditions) }
+        let address = S3Address(location, region: region)
+        let signature = S3Signature(credentials, region: region, milliseconds: clock.milliseconds() + offset)
+        let path = address.path(of: call.method == "GET" && call.key.isEmpty ? "" : key(call.key))
+        let bodyHash = S3Signature.hash(call.body ?? [])
+        var headers = call.headers
+        headers += [
+            ("host", address.authority), ("x-amz-content-sha256", bodyHash), ("x-amz-date", signature.timestamp),
+        ]
+        if let token = credentials.token { headers.append(("x-amz-security-token", token)) }
+        if call.isConditional, takesConditions { headers.append(("if-none-match", "*")) }
+        let authorization = signature.authorization(
+            S3Signature.Signed(method: call.method, path: path, query: call.query, headers: headers, bodyHash: bodyHash)
+        )
+        headers.append(("authorization", authorization))
+        return try transport.perform(
+            HTTPRequest(
+                call.method, address.url(path, S3Signature.canonicalQuery(call.query)), headers: headers,
+                body: call.body),
+            maximumBytes: max(call.maximumBytes, S3Answer.maximumErrorBytes))
+    }
+
+    private func note(_ response: HTTPResponse) {
+        guard let date = response.headers["date"].flatMap(HTTPDate.milliseconds(header:)) else { return }
+        let offset = date - clock.milliseconds()
+        // A second is lost in the header's form: small offsets mean nothing.
+        state.withLock { $0.offset = offset.magnitude < 2000 ? 0 : offset }
+    }
+
+    private func pause(_ attempt: Int, _ retryAfterSeconds: Int?) {
+        let longest = min(Self.firstWaitMilliseconds << (attempt - 1), Self.longestWaitMilliseconds)
+        let least = min(max(retryAfterSeconds ?? 0, 0), 60) * 1000
+        wait(max(Int(random.next() % UInt64(longest + 1)), least))
+    }
+
+    // MARK: Failures
+
+    private func failure(_ failure: HTTPFailure, _ call: Call) -> FerryError {
+        let service = location.serviceName
+        switch failure.kind {
+        case .unreachable:
+            return FerryError(
+                .containerMissing,
+                "\(service) cannot be reached (\(failure.reason)). What you write is kept and sent later.",
+                path: describe(""))
+        case .certificate:
+            return FerryError(
+                .containerMissing,
+                "The certificate of \(service) is not trusted (\(failure.reason)). Where it is your own, name its authority: "
+                    + "--ca-file.", path: describe(""))
+        case .tooLong:
+            return FerryError(
+                .limitExceeded,
+                "\(describe(call.key)) is longer than \(call.maximumBytes) bytes; no more are read there.",
+                path: describe(call.key))
+        case .impossible:
+            return FerryError(.inputOutput, "\(service) cannot be asked: \(failure.reason).", path: describe(""))
+        }
+    }
+
+    private func refusal(_ response: HTTPResponse, _ call: Call) -> FerryError {
+        let code = S3Answer.failure(response.body).code
+        let what = code.isEmpty ? "\(response.status)" : "\(response.status) \(code)"
+        let offset = clockOffsetMilliseconds
+        if code == "RequestTimeTooSkewed" || response.status == 403 && offset.magnitude > Self.clockMilliseconds {
+            return FerryError(
+                .accessDenied,
+                "This computer's clock is \(offset.magnitude / 60_000) minutes \(offset > 0 ? "behind" : "ahead of") "
+                    + "\(location.serviceName)'s. Requests are signed with its time; set the date here, or your changes count as "
+                    + "\(offset > 0 ? "older" : "newer") than they are.", path: describe(""))
+        }
+        switch (response.status, code) {
+        case (_, "NoSuchBucket"):
+            return FerryError(
+                .containerMissing,
+                "There is no bucket \(location.bucket) at \(location.serviceName). Make it, or name another one.",
+                path: describe(""))
+        case (401, _), (403, _), (_, "ExpiredToken"), (_, "InvalidToken"), (_, "TokenRefreshRequired"):
+            let profile = location.profile.map { "of profile \"\($0)\" " } ?? ""
+            return FerryError(
+                .accessDenied,
+                "\(location.bucket) refuses (\(what)): the key \(profile)may not \(Self.verb(call.method, call.key)) "
+                    + "\(describe(call.key)). It needs ListBucket on that prefix, and GetObject, PutObject and DeleteObject below.",
+                path: describe(call.key))
+        case (301, _), (307, _):
+            return FerryError(
+                .containerMissing, "\(location.bucket) is in another region. Name it: --region.", path: describe(""))
+        case (429, _), (503, _):
+            return FerryError(
+                .containerMissing,
+                "\(location.serviceName) asks for fewer requests (\(what)). Changes are kept, and tried again later.",
+                path: describe(call.key))
+        case (507, _), (_, "QuotaExceeded"), (_, "storage_cap_exceeded"):
+            return FerryError(
+                .inputOutput, "\(location.bucket) is full (\(what)). Changes wait until there is room.",
+                path: describe(call.key))
+        default:
+            return FerryError(
+                .inputOutput,
+                "\(location.serviceName) cannot \(Self.verb(call.method, call.key)) \(describe(call.key)): \(what). "
+                    + "Try again later.", path: describe(call.key))
+        }
+    }
+
+    private static func verb(_ method: String, _ key: String) -> String {
+        switch method {
+        case "PUT": "write"
+        case "DELETE": "remove"
+        default: key.isEmpty ? "list" : "read"
+        }
+    }
+}

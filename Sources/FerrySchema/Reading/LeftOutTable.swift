@@ -1,0 +1,12 @@
+import FerryCore
+
+/// A local table or view, and the reason.
+package struct LeftOutTable: Equatable, Sendable {
+    package var name: String
+    package var reason: String
+
+    package init(name: String, reason: String) {
+        self.name = name
+        self.reason = reason
+    }
+}

@@ -1,0 +1,70 @@
+import FerryCore
+
+/// Relates object IDs derived from a primary key to SQLite's equality of keys.
+///
+/// IDs travel, and must be the same on every device and with every version of Ferry. So IDs are derived from bytes by
+/// the column's collation, if the collation is built into SQLite.
+///
+/// SQLite may call more keys equal than the IDs do: the constraint names a different collation, or the app has its own
+/// collation. Then the key is claimed like a UNIQUE value, and objects with equal keys are a single row (Docs/Rules.md,
+/// "What is equal").
+package enum KeyEquality {
+    /// The collations in every SQLite.
+    package static let builtIn: Set<String> = ["BINARY", "NOCASE", "RTRIM"]
+
+    /// The name of the key's claim in `TrackedTable.uniqueIndexes`; never the name of a schema's index.
+    package static let indexName = "primary key"
+
+    /// The collation under which values of a key's column derive the same ID.
+    /// - Parameters:
+    ///   - column: the column's own collation.
+    ///   - key: the collation of the primary key for this column.
+    package static func identityCollation(column: String, key: String) -> String {
+        column == key && builtIn.contains(column) ? column : "BINARY"
+    }
+
+    /// True if a key may have several spellings with different IDs under a built-in collation. An example is a UUID
+    /// used as the ID, with and without trailing spaces.
+    package static func hasSpellings(of key: [SchemaColumn]) -> Bool {
+        key.count == 1 && key[0].collation == "RTRIM" && key[0].affinity == .text
+    }
+}
+
+extension TrackedTable {
+    /// True if the primary key is claimed like a UNIQUE value, because IDs distinguish keys equal in SQLite.
+    package var isKeyClaimed: Bool { uniqueIndexes.contains(where: \.isKey) }
+
+    /// True if SQLite compares the primary key differently from derived IDs, or from the key's columns.
+    package var hasKeyOfItsOwn: Bool {
+        isKeyClaimed
+            || keyCollations.indices.contains { place in
+                columnID(keyColumns[place]).map { columns[$0].collation } != keyCollations[place]
+            }
+    }
+
+    /// The collation under which values of a part of the key derive the same ID.
+    package func identityCollation(_ place: Int) -> String {
+        place < identityCollations.count ? identityCollations[place] : "BINARY"
+    }
+
+    /// The collation a foreign key applies to a column of this table, given all columns of the parent key.
+    package func offerCollation(_ column: Int, among columns: [Int]) -> String {
+        if columns.count == keyColumnIDs.count, let place = keyColumnIDs.firstIndex(of: column),
+            place < keyCollations.count, keyColumnIDs.allSatisfy(columns.contains)
+        {
+            return keyCollations[place]
+        }
+        return self.columns[column].collation
+    }
+}
+
+extension FieldValue {
+    /// True if SQLite stores the value as NULL.
+    @inlinable package var isNull: Bool {
+        switch self {
+        case .null: true
+        case .real(let real): real.isNaN
+        default: false
+        }
+    }
+}

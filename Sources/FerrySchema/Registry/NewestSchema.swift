@@ -1,0 +1,85 @@
+import FerryCore
+import FerrySQL
+
+/// The newest schema in all logs, own and replayed. A snapshot records this schema, so the schema outlives the
+/// changesets with the original record.
+package struct NewestSchema {
+    private let meta: MetaTable
+
+    package init(_ connection: SQLConnection) { meta = MetaTable(connection: connection) }
+
+    /// Records the schema of a changeset, unless a newer schema is known. A schema that no database can have is
+    /// recorded only in place of none: the schema is in snapshots, and a database that joins needs a possible schema.
+    ///
+    /// Changesets come in the order of their log. An earlier version of Ferry gave two schemas of a log the same time;
+    /// then the later schema counts as newer.
+    /// - Parameter isOwn: true for the schema of this database.
+    package func note(_ record: SchemaRecord, at stamp: Stamp, isOwn: Bool = false) throws {
+        if let known = try read() {
+            if stamp < known.stamp { return }
+            if try !isOwn && !SchemaRecorder.isPossible(record) { return }
+        }
+        try meta.set(.newestSchema, json: Form(StampedSchema(record: record, stamp: stamp)))
+    }
+
+    /// Records the schema of a snapshot, unless the known schema is as new or newer.
+    package func note(_ schema: StampedSchema) throws {
+        if let known = try read(), try schema.stamp <= known.stamp || !SchemaRecorder.isPossible(schema.record) {
+            return
+        }
+        try meta.set(.newestSchema, json: Form(schema))
+    }
+
+    /// Returns the newest schema; `nil` before any schema was packed or replayed.
+    package func read() throws -> StampedSchema? {
+        try meta.json(.newestSchema, as: Form.self)?.schema()
+    }
+
+    /// The JSON in `ferry_meta`.
+    private struct Form: Codable {
+        struct Statement: Codable {
+            var type: String
+            var name: String
+            var table: String
+            var sql: String
+        }
+
+        struct Table: Codable {
+            var name: String
+            /// Text as in `ferry_table`.
+            var identity: String
+        }
+
+        var time: UInt64
+        var device: String
+        var userVersion: Int64
+        var applicationID: Int64
+        var statements: [Statement]
+        var tracked: [Table]
+        var references: [UndeclaredReference]
+
+        init(_ schema: StampedSchema) {
+            time = schema.stamp.time.rawValue
+            device = schema.stamp.device.hex
+            userVersion = schema.record.userVersion
+            applicationID = schema.record.applicationID
+            statements = schema.record.statements.map {
+                Statement(type: $0.type, name: $0.name, table: $0.table, sql: $0.sql)
+            }
+            tracked = schema.record.tracked.map { Table(name: $0.name, identity: IdentityText.format($0.identity)) }
+            references = schema.record.references
+        }
+
+        func schema() throws -> StampedSchema {
+            guard let device = DeviceID(device) else {
+                throw FerryError(.internalInconsistency, "The store's schema record names no device.")
+            }
+            let record = SchemaRecord(
+                userVersion: userVersion, applicationID: applicationID,
+                statements: statements.map { .init(type: $0.type, name: $0.name, table: $0.table, sql: $0.sql) },
+                tracked: try tracked.map { .init(name: $0.name, identity: try IdentityText.parse($0.identity)) },
+                references: references)
+            return StampedSchema(record: record, stamp: Stamp(time: HybridTime(rawValue: time), device: device))
+        }
+    }
+}

@@ -1,0 +1,410 @@
+import FerryCore
+import FerrySQL
+import Foundation
+
+/// The tracked tables of a store: registered tables, joined with the local schema.
+///
+/// Invariants:
+/// - A table is found by name *and* identity; a name may have several generations.
+/// - At most the shown generation of a table is local (`isLocal`).
+/// - Tables do not change after `init`. Tracking sets `news` and `leftOut` later.
+package struct Registry: Sendable {
+    package private(set) var tables: [Int: TrackedTable] = [:]
+    /// The shown or last shown generation of each table, by name in lower case.
+    private var numbers: [String: Int] = [:]
+    /// All generations of each table.
+    private var generations: [String: [Int]] = [:]
+    /// Tables with rows identified by a former key's columns until pending changes are packed (`Generations.leaving`).
+    package private(set) var leaving: Set<Int> = []
+    package var leftOut: [LeftOutTable] = []
+    /// Work left by schema changes.
+    package var news = SchemaNews()
+    /// True if the app has its own triggers.
+    package var appHasTriggers = false
+    /// Local tables referring to travelling tables, directly or through further local tables.
+    package var referringLocalTables: [String] = []
+    /// Foreign keys between these local tables that may refuse a change of a row.
+    package var localForeignKeyChains: [LocalForeignKeyChain] = []
+
+    /// The shown or last shown generation of a table.
+    package func table(named name: String) -> TrackedTable? { numbers[foldedName(name)].flatMap { tables[$0] } }
+
+    /// The generation of a table with the given identity.
+    package func table(named name: String, _ identity: TableIdentity) -> TrackedTable? {
+        let all = tables(named: name)
+        // The common case: a single generation, with this identity.
+        if all.count == 1, all[0].identity == identity { return all[0] }
+        let folded = identity.folded
+        return all.first { $0.identity.folded == folded }
+    }
+
+    /// All generations of a table, in order of registration.
+    package func tables(named name: String) -> [TrackedTable] {
+        (generations[foldedName(name)] ?? []).compactMap { tables[$0] }
+    }
+
+    package var haveOneGenerationEach: Bool { generations.count == tables.count }
+
+    /// True if the table is not the shown or last shown generation.
+    package func isOfAnotherGeneration(_ table: TrackedTable) -> Bool { numbers[foldedName(table.name)] != table.id }
+
+    /// Returns a table by number.
+    ///
+    /// Numbers also come from Ferry's tables, and these may be damaged. An unknown number gives an absent table.
+    /// Reading or writing the state of an absent table is an SQLite error, never a trap.
+    @inlinable package subscript(number: Int) -> TrackedTable { tables[number] ?? .absent(number) }
+
+    /// The tables in this database, parents before children as far as references have no cycles.
+    package var parentsFirst: [TrackedTable] {
+        var result: [TrackedTable] = []
+        var visited: Set<Int> = []
+        func visit(_ number: Int) {
+            guard visited.insert(number).inserted, let table = tables[number] else { return }
+            for key in table.foreignKeys { visit(key.parent) }
+            result.append(table)
+        }
+        for number in tables.keys.sorted() { visit(number) }
+        return result
+    }
+
+    /// The largest number of key columns of any table.
+    package var keyWidth: Int { tables.values.map(\.keyColumns.count).max() ?? 1 }
+
+    /// Reads the registered tables and describes each table by the local schema.
+    package init(_ connection: SQLConnection, _ schema: Schema) throws {
+        let registered = RegisteredTables(connection)
+        for entry in try registered.all() {
+            let table = TrackedTable(
+                id: entry.number, name: entry.name, identity: try IdentityText.parse(entry.identity), isLocal: false,
+                columns: [], keyColumns: [])
+            tables[table.id] = table
+            generations[foldedName(table.name), default: []].append(table.id)
+        }
+        let present = try Generations.load(MetaTable(connection: connection))
+        for (name, all) in generations {
+            numbers[name] = present.shown[name].flatMap { all.contains($0) ? $0 : nil } ?? all[0]
+        }
+        try registered.forEachColumn { number, column, name in
+            guard let table = tables[number] else { return }
+            // A column's number is its place.
+            guard column == table.columns.count else {
+                throw FerryError(
+                    .databaseCorrupt,
+                    "Ferry's list of the columns of \(table.name) has a gap. Run `ferry doctor`; a backup, or `ferry leave` "
+                        + "and `ferry join`, mends it.")
+            }
+            table.columns.append(TrackedColumn(id: column, name: name, isLocal: false))
+        }
+        let namesLeaving = Set(
+            present.leaving.keys.compactMap { Int($0).flatMap { tables[$0] } }.map { foldedName($0.name) })
+        for number in tables.keys.sorted() {
+            guard let local = local(number, schema, present) else {
+                if case .key(let columns) = self[number].identity {
+                    tables[number]?.keyColumns = columns
+                } else {
+                    tables[number]?.keyColumns = ["key"]
+                }
+                continue
+            }
+            bind(self[number], local, schema, present.meanings["\(number)"] ?? [:], leaving: namesLeaving)
+            describe(self[number], local)
+        }
+        for table in tables.values { table.finish() }
+        let plain = try PlainReferenceList(connection).applied()
+        for number in tables.keys.sorted() { link(number, schema, plain) }
+        if let text = try MetaTable(connection: connection).string(.selection) {
+            for reference in try SelectionText.parse(text).references { link(reference) }
+        }
+        resolveReferences()
+        try take(PolicyList(connection).applied())
+        for table in tables.values { table.finish() }
+        for table in tables.values { recordTelltaleColumns(of: table) }
+        recordReferringColumns()
+        let keyless: [String] = try MetaTable(connection: connection).json(.keylessTables) ?? []
+        linkStayingTables(schema, keyless: Set(keyless))
+        appHasTriggers = schema.hasTriggers
+    }
+
+    /// The local schema of a registered table; `nil` if this database does not show the table.
+    private mutating func local(_ number: Int, _ schema: Schema, _ generations: Generations) -> SchemaTable? {
+        let table = self[number]
+        guard numbers[foldedName(table.name)] == number, let local = schema.table(table.name), local.kind == .table,
+            !local.primaryKey.isEmpty
+        else { return nil }
+        if let key = generations.leaving["\(number)"], let former = local.identified(by: key) {
+            leaving.insert(number)
+            table.note(presentNames: key)
+            return former
+        }
+        return local.fits(table.identity) ? local : nil
+    }
+
+    /// Finds the columns replaced by a variant, because the local column has a new meaning (`ColumnMeaning`).
+    /// - Parameters:
+    ///   - meanings: the former targets of columns.
+    ///   - leaving: tables still in their former generation. A column with a new reference to such a table waits.
+    private func bind(
+        _ table: TrackedTable, _ local: SchemaTable, _ schema: Schema, _ meanings: [String: ColumnMeaning],
+        leaving: Set<String>
+    ) {
+        for column in local.columns where !column.isGenerated {
+            let known = meanings[foldedName(column.name)]
+            let target = local.target(of: column.name, schema) ?? known?.target ?? ""
+            let variant = ColumnMeaning.variant(column.name, target)
+            if let known, known.target != target, !leaving.isEmpty,
+                local.parents(of: column.name).contains(where: { leaving.contains(foldedName($0)) })
+            {
+                table.hide(column.name)
+                continue
+            }
+            guard let number = table.columns.firstIndex(where: { equalNames($0.name, variant) }) else { continue }
+            table.hide(column.name)
+            table.columns[number].presentName = column.name
+            table.columns[number].isHidden = false
+            table.columns[number].precursors = table.columns.indices.filter { other in
+                other != number
+                    && equalNames(
+                        ColumnMeaning.base(of: table.columns[other].name) ?? table.columns[other].name, column.name)
+            }
+        }
+    }
+
+    private func describe(_ table: TrackedTable, _ local: SchemaTable) {
+        table.name = local.name
+        table.isLocal = true
+        table.keyColumns = local.primaryKey
+        table.isAutoincrement = local.isAutoincrement
+        table.isIntegerKey = local.isIntegerKey
+        table.isWithoutRowID = local.isWithoutRowID
+        table.keyHasDefault =
+            local.primaryKey.count == 1 && local.column(local.primaryKey[0])?.defaultSQL != nil
+        if let key = local.primaryKey.first.flatMap({ local.column($0) }) {
+            table.mappedKey = (key.affinity, key.collation)
+        }
+        table.generatedColumns = local.columns.compactMap { column in
+            column.generatedSQL.map {
+                .init(name: column.name, affinity: column.affinity, collation: column.collation, expression: $0)
+            }
+        }
+        for index in table.columns.indices {
+            guard let column = local.column(table.columns[index].presentName ?? table.columns[index].name),
+                !column.isGenerated, !table.columns[index].isHidden,
+                !table.isMapped || !equalNames(column.name, local.primaryKey[0])
+            else { continue }
+            table.columns[index].isLocal = true
+            // The former name travels: remote devices know the column by that name.
+            if table.columns[index].presentName != nil { table.columns[index].formerName = table.columns[index].name }
+            table.columns[index].name = column.name
+            table.columns[index].affinity = column.affinity
+            table.columns[index].collation = column.collation
+            table.columns[index].defaultSQL = column.defaultSQL
+            table.columns[index].mayBeNull =
+                !column.isNotNull && !local.primaryKey.contains { equalNames($0, column.name) }
+        }
+        table.uniqueIndexes = local.uniqueIndexes.compactMap { index in
+            // A mapped key makes every tuple with the key unique, so a merge cannot violate such an index.
+            if table.isMapped,
+                index.terms.contains(where: { $0.column.map { equalNames($0, local.primaryKey[0]) } ?? false })
+            {
+                return nil
+            }
+            return TrackedUniqueIndex(
+                name: index.name,
+                terms: index.terms.map { term in
+                    TrackedUniqueIndex.Term(
+                        column: term.column.flatMap { table.columnID($0) },
+                        expression: term.expression ?? term.column.map(quoted), collation: term.collation)
+                }, condition: index.condition)
+        }
+        if table.isMapped { markIndexesOnKey(table) } else { recordKey(table, local) }
+    }
+
+    /// Records how the key identifies a row, and adds a claim if SQLite calls more keys equal than the IDs do.
+    private func recordKey(_ table: TrackedTable, _ local: SchemaTable) {
+        table.keyCollations = local.keyCollations
+        table.identityCollations = zip(local.primaryKey, local.keyCollations).map { name, collation in
+            KeyEquality.identityCollation(column: local.column(name)?.collation ?? "BINARY", key: collation)
+        }
+        let isCoarser =
+            table.identityCollations != table.keyCollations
+            || KeyEquality.hasSpellings(of: local.primaryKey.compactMap { local.column($0) })
+        guard isCoarser else { return }
+        table.uniqueIndexes.append(
+            TrackedUniqueIndex(
+                name: KeyEquality.indexName,
+                terms: zip(local.primaryKey, local.keyCollations).map { name, collation in
+                    .init(column: table.columnID(name), expression: quoted(name), collation: collation)
+                }, isKey: true))
+    }
+
+    private func markIndexesOnKey(_ table: TrackedTable) {
+        // Names of the rowid exclude names of columns.
+        table.finish()
+        for place in table.uniqueIndexes.indices {
+            let texts = IndexExpressions(table.uniqueIndexes[place], table)
+            table.uniqueIndexes[place].isOnKey = texts.mention(table.namesOfMappedKey)
+        }
+    }
+
+    /// Describes a table's foreign keys, and adds them to their parents.
+    /// - Parameter plain: the foreign keys counted as plain references (`DeclaredKey.target`).
+    private mutating func link(_ number: Int, _ schema: Schema, _ plain: Set<String>) {
+        guard self[number].isLocal, let local = schema.table(self[number].name) else { return }
+        var plainKeys: [TrackedForeignKey] = []
+        for key in local.foreignKeys {
+            guard let parentNumber = numbers[foldedName(key.parentTable)], let parent = tables[parentNumber],
+                parent.isLocal
+            else { continue }
+            let columns = key.columns.compactMap { self[number].columnID($0) }
+            guard columns.count == key.columns.count else { continue }
+            let parentKey = schema.table(parent.name)?.primaryKey ?? parent.keyColumns
+            let parentColumns = key.parentColumns.isEmpty ? parentKey : key.parentColumns
+            guard parentColumns.count == columns.count, let target = Self.target(parent, parentColumns)
+            else { continue }
+            let declared = schema.declaredKey(key, of: local)
+            if declared.map({ plain.contains($0.target) }) ?? true {
+                plainKeys.append(
+                    TrackedForeignKey(
+                        declared: declared, columns: columns, parent: parentNumber, target: target, action: .none))
+                continue
+            }
+            let action: ForeignKeyAction =
+                switch key.onDelete {
+                case "CASCADE": .cascade
+                case "SET NULL": .setNull
+                case "SET DEFAULT": .setDefault
+                default: .restrict
+                }
+            let position = self[number].foreignKeys.count
+            tables[number]?.foreignKeys.append(
+                TrackedForeignKey(
+                    declared: declared, columns: columns, parent: parentNumber, target: target, action: action))
+            tables[parentNumber]?.incoming.append(.init(table: number, foreignKey: position))
+            if case .unique(let offered) = target { tables[parentNumber]?.offeredKeys.append(offered) }
+        }
+        for key in plainKeys { linkPlain(key, self[number]) }
+    }
+
+    /// Adds a plain reference. A reference to a mapped key travels as the object. For a reference by value only the
+    /// columns matter: they may hold mapped keys.
+    private func linkPlain(_ key: TrackedForeignKey, _ child: TrackedTable) {
+        guard case .mapped = key.target else {
+            child.plainKeys.append(key)
+            return
+        }
+        let isChecked = child.foreignKeys.contains { other in
+            if case .mapped = other.target { other.columns == key.columns } else { false }
+        }
+        if isChecked { return }
+        self[key.parent].incoming.append(.init(table: child.id, foreignKey: child.foreignKeys.count))
+        child.foreignKeys.append(key)
+    }
+
+    /// Adds a reference named by the selection and undeclared in the schema, if table and column exist here.
+    private mutating func link(_ reference: UndeclaredReference) {
+        guard let child = table(named: reference.table), let parent = table(named: reference.parent),
+            child.isLocal, parent.isLocal, parent.isMapped, let column = child.columnID(reference.column),
+            child.columns[column].isLocal,
+            !child.foreignKeys.contains(where: { $0.columns == [column] && $0.parent == parent.id })
+        else { return }
+        parent.incoming.append(.init(table: child.id, foreignKey: child.foreignKeys.count))
+        child.foreignKeys.append(
+            TrackedForeignKey(columns: [column], parent: parent.id, target: .mapped, action: .none))
+    }
+
+    private static func target(_ parent: TrackedTable, _ columns: [String]) -> TrackedForeignKey.Target? {
+        let isKey =
+            columns.count == parent.keyColumns.count
+            && parent.keyColumns.allSatisfy { key in columns.contains { equalNames($0, key) } }
+        if isKey, parent.isMapped { return .mapped }
+        if isKey, !parent.isKeyClaimed {
+            let order = parent.keyColumns.compactMap { key in columns.firstIndex { equalNames($0, key) } }
+            return .key(order)
+        }
+        let numbers = columns.compactMap { parent.columnID($0) }
+        return numbers.count == columns.count ? .unique(numbers) : nil
+    }
+
+    private func recordTelltaleColumns(of table: TrackedTable) {
+        var collations: [Int: [String]] = [:]
+        for (place, key) in table.foreignKeys.enumerated() { collations[place] = self.collations(of: key) }
+        table.recordTelltaleColumns(collations)
+    }
+
+    // MARK: Changing the registry
+
+    /// Registers a generation of a table or its new columns, and creates a missing state table.
+    /// - Returns: the generation's number.
+    @discardableResult
+    package static func register(
+        _ name: String, _ identity: TableIdentity, columns: [String], _ numbers: inout FreeNumbers,
+        in connection: SQLConnection
+    ) throws -> Int {
+        var known = try TableGeneration.named(name, identity, connection)?.number
+        if known == nil {
+            let number = try numbers.next()
+            try RegisteredTables(connection).enter(
+                .init(number: number, name: name, identity: IdentityText.format(identity)))
+            let keyColumns: [String] = if case .key(let columns) = identity { columns } else { ["key"] }
+            let table = TrackedTable(
+                id: number, name: name, identity: identity, isLocal: false, columns: [],
+                keyColumns: keyColumns)
+            for statement in StoreTables.createObjectTable(table) { try connection.executeScript(statement) }
+            _ = try DigestCoverage.enter(table, nil, connection)
+            known = table.id
+        }
+        guard let known else { throw FerryError(.internalInconsistency, "A table was not entered.") }
+        for column in columns { try RegisteredTables(connection).enterColumn(column, in: known) }
+        return known
+    }
+}
+
+/// The registered text of an identity: JSON, because columns may have any name.
+package enum IdentityText {
+    private struct Form: Codable {
+        var kind: String
+        var columns: [String]
+    }
+
+    package static func format(_ identity: TableIdentity) -> String {
+        let form: Form =
+            switch identity {
+            case .surrogate: Form(kind: "surrogate", columns: [])
+            case .surrogateBy(let column): Form(kind: "surrogate", columns: [column])
+            case .key(let columns): Form(kind: "key", columns: columns)
+            case .declared(let columns): Form(kind: "declared", columns: columns)
+            }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        // Strings and arrays of strings always encode.
+        guard let data = try? encoder.encode(form) else { preconditionFailure("an identity encodes as JSON") }
+        return String(decoding: data, as: UTF8.self)
+    }
+
+    package static func parse(_ text: String) throws -> TableIdentity {
+        let form: Form
+        do {
+            form = try JSONDecoder().decode(Form.self, from: Data(text.utf8))
+        } catch {
+            throw FerryError(.internalInconsistency, "The registry holds an unreadable identity.", cause: error)
+        }
+        switch form.kind {
+        case "surrogate": return form.columns.first.map { .surrogateBy($0) } ?? .surrogate
+        case "key": return .key(form.columns)
+        case "declared": return .declared(form.columns)
+        default: throw FerryError(.storeTooNew, "The registry holds an identity of a newer Ferry. Update Ferry.")
+        }
+    }
+}
+
+extension TableIdentity {
+    /// The same identity with names in lower case, as SQLite compares names.
+    package var folded: TableIdentity {
+        switch self {
+        case .surrogate: .surrogate
+        case .surrogateBy(let column): .surrogateBy(foldedName(column))
+        case .key(let columns): .key(columns.map(foldedName))
+        case .declared(let columns): .declared(columns.map(foldedName))
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import FerryCore
+
+/// A table without triggers for a while, so writes were not recorded: the table was made anew, or its triggers were
+/// dropped.
+package struct UnseenTable: Codable, Sendable {
+    /// The table's number.
+    package var table: Int
+    /// The columns covered by the object checksums.
+    package var covered: [Int]
+    /// True if Ferry saw the database without the table in between, or with the table without a key.
+    package var wasAbsent: Bool
+    /// True if the table always existed, without a key for a while: missing rows were deleted.
+    package var wasThere: Bool?
+
+    package init(table: Int, covered: [Int], wasAbsent: Bool, wasThere: Bool? = nil) {
+        self.table = table
+        self.covered = covered
+        self.wasAbsent = wasAbsent
+        self.wasThere = wasThere
+    }
+}
+
+/// Work left by schema changes, until done (`ferry_meta`, `schemaNews`).
+package struct SchemaNews: Codable, Sendable {
+    /// Tables with rows to compare with the state, parents first.
+    package var unseen: [UnseenTable] = []
+    /// Tables with dropped columns, and rebuilt tables: object checksums must be computed anew.
+    package var reshaped: [Int] = []
+    /// Tables new to this database, or with new columns: values of peers may wait for them. They are shown after
+    /// pending changes are packed, because the rules would overwrite changes no flush has read.
+    package var adopted: [Int] = []
+    /// Tables with display checksums to compute for objects not shown as written. The covered columns changed, or an
+    /// earlier version of Ferry did not compute the checksums. Done together with `adopted`.
+    package var unproven: [Int] = []
+
+    package var isEmpty: Bool { unseen.isEmpty && reshaped.isEmpty && adopted.isEmpty && unproven.isEmpty }
+
+    /// Adds later work. For a table already waiting to be compared, the first entry has the covered columns.
+    package mutating func add(_ later: SchemaNews) {
+        unseen += later.unseen.filter { table in !unseen.contains { $0.table == table.table } }
+        reshaped = Set(reshaped).union(later.reshaped).sorted()
+        adopted = Set(adopted).union(later.adopted).sorted()
+        unproven = Set(unproven).union(later.unproven).sorted()
+    }
+
+    package static func load(_ meta: MetaTable) throws -> SchemaNews { try meta.json(.schemaNews) ?? SchemaNews() }
+
+    package func save(_ meta: MetaTable) throws {
+        if isEmpty { try meta.remove(.schemaNews) } else { try meta.set(.schemaNews, json: self) }
+    }
+
+    package init(unseen: [UnseenTable] = [], reshaped: [Int] = [], adopted: [Int] = [], unproven: [Int] = []) {
+        self.unseen = unseen
+        self.reshaped = reshaped
+        self.adopted = adopted
+        self.unproven = unproven
+    }
+}

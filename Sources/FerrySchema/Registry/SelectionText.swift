@@ -1,0 +1,34 @@
+import FerryCore
+import Foundation
+
+/// The stored text of a selection: JSON.
+package enum SelectionText {
+    private struct Form: Codable {
+        var only: [String]?
+        var except: [String]
+        var identities: [String: [String]]
+        var references: [UndeclaredReference]?
+        var travelling: [String]?
+        var movedKeys: [String: String]?
+    }
+
+    package static func format(_ selection: TableSelection) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        let form = Form(
+            only: selection.only, except: selection.except, identities: selection.declaredIdentities,
+            references: selection.references, travelling: selection.travelling,
+            movedKeys: selection.movedKeys.isEmpty ? nil : selection.movedKeys)
+        return String(decoding: try encoder.encode(form), as: UTF8.self)
+    }
+
+    package static func parse(_ text: String) throws -> TableSelection {
+        let form = try JSONDecoder().decode(Form.self, from: Data(text.utf8))
+        var selection = TableSelection(
+            only: form.only, except: form.except, declaredIdentities: form.identities,
+            references: form.references ?? [])
+        selection.travelling = form.travelling ?? []
+        selection.movedKeys = form.movedKeys ?? [:]
+        return selection
+    }
+}

@@ -1,1 +1,0 @@
-../Fuzz/Targets/ForgedGrammar.swift

@@ -1,0 +1,229 @@
+import FerryContainer
+import FerryCore
+import FerryMembers
+import FerrySeal
+import FerryStore
+import XCTest
+
+@testable import FerryEngine
+
+/// What a sealed container's devices do that a crash may interrupt: how it is prepared, what is begun again after the crash, and where
+/// it ends.
+struct SealedFlow: Sendable {
+    var name: String
+    var prepare: @Sendable (SealedHome) throws -> Void
+    /// Is begun again after a crash.
+    var act: @Sendable (SealedHome) throws -> Void
+    var check: @Sendable (SealedHome) throws -> Void
+
+    init(
+        name: String, prepare: @escaping @Sendable (SealedHome) throws -> Void,
+        act: @escaping @Sendable (SealedHome) throws -> Void, check: @escaping @Sendable (SealedHome) throws -> Void
+    ) {
+        self.name = name
+        self.prepare = prepare
+        self.act = act
+        self.check = check
+    }
+
+    @Sendable private static func twoDevices(_ home: SealedHome) throws {
+        try home.found()
+        try home.write(0, "first")
+        try home.invite(by: 0)
+        try home.settle()
+    }
+
+    /// Opens the database of an attempt that a crash ended, if it belongs to the container already; else removes it.
+    private static func hasJoined(_ home: SealedHome, _ index: Int) throws -> Bool {
+        guard FileManager.default.fileExists(atPath: home.databasePath(index)) else { return false }
+        let store = try Store(path: home.databasePath(index), clock: home.clock)
+        if try store.identity() != nil {
+            home.computers[index].replica = try Replica(store, environment: home.environment(index))
+            return true
+        }
+        try store.close()
+        for suffix in ["", "-wal", "-shm", "-journal"] {
+            try? FileManager.default.removeItem(atPath: home.databasePath(index) + suffix)  // mostly missing
+        }
+        return false
+    }
+
+    static let founding = SealedFlow(name: "init") { home in
+        home.addComputer()
+    } act: { home in
+        if try hasJoined(home, 0) {
+            _ = try home.replica(0).sync()
+            return
+        }
+        home.computers[0].replica = try ReplicaSetup(
+            environment: home.environment(0), sealing: .sealed(recovery: { _ in })
+        ).create(home.makeStore(0), containerPath: SealedHome.place, name: "device0").replica
+    } check: { home in
+        try home.write(0, "first")
+        let index = try home.invite(by: 0)
+        try home.assertAgreement([0, index], ["first"], members: 2)
+    }
+
+    static let lettingIn = SealedFlow(name: "letting in") { home in
+        try home.found()
+        let code = try home.replica(0).invite().code
+        _ = try home.begin(home.addComputer(), .code(code))
+    } act: { home in
+        _ = try home.replica(0).sync()
+    } check: { home in
+        let enrolment = try XCTUnwrap(
+            Enrolment.pending(containerPath: SealedHome.place, environment: home.environment(1)))
+        try home.join(1, enrolment)
+        try home.assertAgreement([0, 1], [], members: 2)
+        XCTAssertEqual(try home.roster(0).members.count, 2)
+    }
+
+    static let recovering = SealedFlow(name: "recovery") { home in
+        try home.found()
+        try home.write(0, "first")
+        _ = try home.replica(0).sync()
+        home.addComputer()
+    } act: { home in
+        let code = try XCTUnwrap(home.recovery)
+        if try !hasJoined(home, 1) { try home.join(1, home.begin(1, .recovery(code))) }
+        _ = try home.replica(1).removeOthers(recovery: code)
+    } check: { home in
+        try home.settle([1])
+        XCTAssertEqual(try home.names(1), ["first"])
+        XCTAssertEqual(home.failure { _ = try home.replica(0).sync() }, .notMember)
+    }
+
+    static let removing = SealedFlow(name: "remove") { home in
+        try twoDevices(home)
+        try home.invite(by: 0)
+        try home.settle()
+        try home.write(2, "before")
+        _ = try home.replica(2).sync()
+    } act: { home in
+        do {
+            _ = try home.replica(0).remove("device2")
+        } catch let error as FerryError where error.code == .nothingFound {
+            // It was removed before the crash.
+            _ = try home.replica(0).sync()
+        }
+    } check: { home in
+        XCTAssertEqual(home.failure { _ = try home.replica(2).sync() }, .notMember)
+        try home.assertAgreement([0, 1], ["first", "before"], members: 2)
+    }
+
+    static let rotating = SealedFlow(name: "rotate", prepare: twoDevices) { home in
+        _ = try home.replica(1).rotateKeys()
+    } check: { home in
+        try home.write(0, "after")
+        try home.assertAgreement([0, 1], ["first", "after"], members: 2)
+        XCTAssertGreaterThan(try home.roster(0).epoch?.number ?? 0, 1)
+    }
+
+    static let renewing = SealedFlow(name: "renew", prepare: twoDevices) { home in
+        _ = try home.replica(1).renewKeys()
+    } check: { home in
+        try home.write(1, "after")
+        try home.settle()
+        XCTAssertEqual(try home.names(0), ["after", "first"])
+        XCTAssertEqual(try home.names(1), ["after", "first"])
+        XCTAssertEqual(try home.roster(0).digest, try home.roster(1).digest)
+    }
+
+    static let leaving = SealedFlow(name: "leave", prepare: twoDevices) { home in
+        if let replica = home.computers[1].replica { _ = try replica.leave() }
+    } check: { home in
+        home.computers[1].replica = nil
+        try home.assertAgreement([0], ["first"], members: 1)
+    }
+
+    static let copying = SealedFlow(name: "copy") { home in
+        try twoDevices(home)
+        let copy = home.addComputer()
+        home.computers[copy].keys = home.computers[1].keys
+        home.computers[copy].host = home.computers[1].host
+        try home.replica(1).store.copy(to: home.databasePath(copy))
+        home.computers[copy].replica = try Replica(
+            Store(path: home.databasePath(copy), clock: home.clock), environment: home.environment(copy))
+        try home.write(copy, "by the copy")
+    } act: { home in
+        _ = try home.replica(2).sync()
+    } check: { home in
+        try home.assertAgreement([0, 1, 2], ["first", "by the copy"], members: 3)
+    }
+
+    static let sealing = SealedFlow(name: "seal") { home in
+        try home.found(sealing: .open)
+        try home.write(0, "first")
+        home.addComputer()
+        try home.join(1, nil)
+        try home.write(1, "second")
+        try home.settle()
+    } act: { home in
+        if try home.container.details.sealing == .none {
+            _ = try home.seal(0)
+        } else {
+            _ = try home.replica(0).sync()
+        }
+    } check: { home in
+        let enrolment = try home.begin(1, .code(home.replica(0).invite().code))
+        _ = try home.replica(0).sync()
+        _ = try home.replica(1).enrol(enrolment)
+        try home.assertAgreement([0, 1], ["first", "second"], members: 2)
+        let index = try home.invite(by: 0)
+        try home.assertAgreement([0, 1, index], ["first", "second"], members: 3)
+    }
+
+    static let removingFormerFiles = SealedFlow(name: "removing plain files") { home in
+        try home.found(sealing: .open)
+        try home.write(0, "first")
+        home.addComputer()
+        try home.join(1, nil)
+        try home.write(1, "second")
+        try home.settle()
+        _ = try home.seal(0)
+        let enrolment = try home.begin(1, .code(home.replica(0).invite().code))
+        _ = try home.replica(0).sync()
+        _ = try home.replica(1).enrol(enrolment)
+        try home.settle()
+        home.clock.advance(hours: 2)
+    } act: { home in
+        _ = try home.replica(0).sync()
+        _ = try home.replica(1).sync()
+    } check: { home in
+        let magics = ["FRYS", "FRYH", "FRYM", "FRYC"].map { Array($0.utf8) }
+        let plain = try home.allFiles().filter { file in magics.contains { file.value.starts(with: $0) } }
+        XCTAssertEqual(plain.keys.sorted(), [])
+        XCTAssertEqual(try home.container.directories().count, 2)
+        try home.assertAgreement([0, 1], ["first", "second"], members: 2)
+        let index = try home.invite(by: 0)
+        try home.assertAgreement([0, 1, index], ["first", "second"], members: 3)
+    }
+
+    static let enrolling = SealedFlow(name: "enrol") { home in
+        try twoDevices(home)
+        _ = try home.replica(0).remove("device1")
+        try home.write(1, "while it was out")
+        _ = try home.begin(1, .code(home.replica(0).invite().code))
+        _ = try home.replica(0).sync()
+    } act: { home in
+        let enrolment = try Enrolment.pending(
+            containerPath: SealedHome.place, environment: home.environment(1))
+        if let enrolment, try home.device(1) != enrolment.device {
+            _ = try home.replica(1).enrol(enrolment)
+        } else {
+            _ = try home.replica(1).sync()
+        }
+    } check: { home in
+        try home.assertAgreement([0, 1], ["first", "while it was out"], members: 2)
+    }
+
+    static let inviting = SealedFlow(name: "invite", prepare: twoDevices) { home in
+        home.code = try home.replica(1).invite().code
+    } check: { home in
+        let index = home.addComputer()
+        let enrolment = try home.begin(index, .code(XCTUnwrap(home.code)))
+        _ = try home.replica(1).sync()
+        try home.join(index, enrolment)
+        try home.assertAgreement([0, 1, index], ["first"], members: 3)
+    }
+}
