@@ -72,27 +72,35 @@ extension RemoteBackend {
 
     // MARK: What others announced
 
+    /// Without a sound announcement the truth is asked for, once a minute at most.
     private func readLatest() throws {
+        if try learnLatest() { return }
+        let now = clock.milliseconds()
+        let isDue = state.withLock { state in
+            state.listedMilliseconds.map { now - $0 >= Self.listingMilliseconds || now < $0 } ?? true
+        }
+        if isDue { try listAll() }
+    }
+
+    /// Asks for what others announced, and takes over what is new.
+    /// - Returns: false where it is absent, damaged or foreign: then it is nothing, and the listing says what is there.
+    private func learnLatest() throws -> Bool {
         let tag = state.withLock { $0.latestTag }
         let answer = try storage.get(LatestSegments.name, unless: tag, maximumBytes: LatestSegments.maximumBytes)
         let now = clock.milliseconds()
-        if case .same = answer { return state.withLock { $0.latestMilliseconds = now } }
-        let container = try containerID()
-        // What is damaged or foreign is nothing: the listing says what is there.
-        guard case .found(let bytes, let tag) = answer,
-            let latest = try? LatestSegments(decoding: bytes, container: container)
-        else { return try listForLackOfLatest(now) }
-        try absorb(latest, tag, now)
-    }
-
-    /// Damaged, foreign or absent: the truth is asked for, once a minute at most.
-    private func listForLackOfLatest(_ now: Int64) throws {
-        let isDue = state.withLock { state in
-            state.latest = nil
-            state.latestTag = nil
-            return state.listedMilliseconds.map { now - $0 >= Self.listingMilliseconds || now < $0 } ?? true
+        if case .same = answer {
+            state.withLock { $0.latestMilliseconds = now }
+            return true
         }
-        if isDue { try listAll() }
+        let container = try containerID()
+        guard case .found(let bytes, let tag) = answer,
+            let latest = try? LatestSegments(decoding: bytes, container: container)  // damaged: nothing was announced
+        else {
+            state.withLock { ($0.latest, $0.latestTag) = (nil, nil) }
+            return false
+        }
+        try absorb(latest, tag, now)
+        return true
     }
 
     /// Takes over what others announced, and repeats an own entry that others overwrote.
@@ -150,7 +158,8 @@ extension RemoteBackend {
             )
         }
         if isHandled { return }
-        if !isFresh { try readLatestForWriting() }
+        // A damaged one is written anew: a listing finds what it lost.
+        if !isFresh { _ = try learnLatest() }
         let latest = state.withLock { $0.latest }
         if let latest, latest.entries.contains(entry) { return state.withLock { $0.handled[device] = entry } }
         state.withLock { $0.announced = (entry, latest?.entries ?? [], 0) }
@@ -166,23 +175,6 @@ extension RemoteBackend {
             return LatestSegments.Entry(
                 device: device, segment: segments.max { ($0.last, $0.first, $0.hash) < ($1.last, $1.first, $1.hash) },
                 records: UInt64(state.listing.files(in: Container.membersDirectory(of: device)).count))
-        }
-    }
-
-    private func readLatestForWriting() throws {
-        let tag = state.withLock { $0.latestTag }
-        let answer = try storage.get(LatestSegments.name, unless: tag, maximumBytes: LatestSegments.maximumBytes)
-        let now = clock.milliseconds()
-        switch answer {
-        case .same: state.withLock { $0.latestMilliseconds = now }
-        case .absent: state.withLock { ($0.latest, $0.latestTag) = (nil, nil) }
-        case .found(let bytes, let tag):
-            // A damaged one is written anew: a listing finds what it lost.
-            let container = try containerID()
-            guard let latest = try? LatestSegments(decoding: bytes, container: container) else {
-                return state.withLock { ($0.latest, $0.latestTag) = (nil, nil) }
-            }
-            try absorb(latest, tag, now)
         }
     }
 
