@@ -25,10 +25,9 @@ package struct MemberDuties: Hashable, Sendable {
         package var hasSomethingToPublish: Bool
         /// The epochs whose secrets are here.
         package var knownEpochs: Set<EpochID>
-        /// Of the earlier epochs under which there are files: the members that lack them.
-        package var lackingEarlier: [EpochID: [DeviceID]] = [:]
-        /// Epochs that the current one's ring cannot have, with the members that lack them (`MemberGraph.epochsBeside`).
-        package var besideCurrent: [EpochID: [DeviceID]] = [:]
+        /// Epochs besides the current one that members lack, with these members: those under which there are files, and those that
+        /// the current one's ring cannot have (`MemberGraph.epochsBeside`).
+        package var lackingOthers: [EpochID: [DeviceID]] = [:]
         /// Claims that an invitation of this device is bound to, or whose words a person typed here.
         package var claims: [Claim]
         /// How far the logs of other devices are replayed here.
@@ -61,6 +60,10 @@ package struct MemberDuties: Hashable, Sendable {
             return
         }
         var due: [Duty] = []
+        func grant(_ epoch: EpochID, _ devices: [DeviceID]) {
+            let lacking = devices.filter { $0 != situation.device && roster.members[$0] != nil }
+            if !lacking.isEmpty, situation.knownEpochs.contains(epoch) { due.append(.grant(epoch, lacking)) }
+        }
         for claim in situation.claims.sorted(by: { $0.device < $1.device })
         where roster.members[claim.device] == nil && roster.left[claim.device] == nil
             && roster.removed[claim.device] == nil
@@ -68,24 +71,14 @@ package struct MemberDuties: Hashable, Sendable {
             due.append(.admit(claim, claim.way))
         }
         if let epoch = roster.epoch {
-            var lacking = situation.besideCurrent
-            lacking[epoch.id] = epoch.lacking
-            for (epoch, devices) in lacking.sorted(by: { $0.key < $1.key }) where situation.knownEpochs.contains(epoch)
-            {
-                let others = devices.filter { $0 != situation.device }
-                if !others.isEmpty { due.append(.grant(epoch, others)) }
-            }
+            grant(epoch.id, epoch.lacking)
             // Somebody wrapped it for this device by a wrap that opens nothing: waiting would be for ever.
             let isUnopenable = !situation.knownEpochs.contains(epoch.id) && !epoch.lacking.contains(situation.device)
             if isUnopenable, situation.hasSomethingToPublish { due.append(.rotate) }
         } else if situation.hasSomethingToPublish || !due.isEmpty {
             due.append(.rotate)
         }
-        for (epoch, devices) in situation.lackingEarlier.sorted(by: { $0.key < $1.key })
-        where situation.knownEpochs.contains(epoch) {
-            let lacking = devices.filter { $0 != situation.device && roster.members[$0] != nil }
-            if !lacking.isEmpty { due.append(.grant(epoch, lacking)) }
-        }
+        for (epoch, devices) in situation.lackingOthers.sorted(by: { $0.key < $1.key }) { grant(epoch, devices) }
         for (device, removed) in roster.removed.sorted(by: { $0.key < $1.key }) {
             guard let position = situation.positions[device], position.sequence > removed.end?.sequence ?? 0 else {
                 continue

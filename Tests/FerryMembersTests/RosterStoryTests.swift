@@ -270,7 +270,7 @@ final class RosterStoryTests: XCTestCase {
         let ids = devices.prefix(3).map(\.device)
         XCTAssertEqual(graph.epochsBeside(current, lackedBy: ids), [beaten: [devices[2].device]])
         var situation = MemberDuties.Situation(device: devices[0].device, roster: Roster(graph))
-        situation.besideCurrent = graph.epochsBeside(current, lackedBy: ids)
+        situation.lackingOthers = graph.epochsBeside(current, lackedBy: ids)
         situation.knownEpochs = [current]
         XCTAssertEqual(MemberDuties(situation).due, [])
         situation.knownEpochs = [beaten, current]

@@ -4,13 +4,13 @@ import FerryMembers
 
 /// Epochs that are due: one where none is clean, and those that members lack (Docs/Sealing.md, "Epochs").
 extension Replica {
-    /// Makes an epoch where none is clean, and hands the current one on to members that lack it.
+    /// Makes an epoch where none is clean, and hands epochs on to members that lack the current one, or one that was made beside it.
     func prepareEpoch(_ membership: inout Membership, _ container: Container) throws {
         var situation = MemberDuties.Situation(
             device: membership.device, roster: membership.roster, hasSomethingToPublish: true,
             knownEpochs: Set(membership.keyring.all.map(\.id)))
         if let epoch = membership.roster.epoch {
-            situation.besideCurrent = membership.graph.epochsBeside(
+            situation.lackingOthers = membership.graph.epochsBeside(
                 epoch.id, lackedBy: membership.roster.members.keys)
         }
         for duty in MemberDuties(situation).due {
@@ -34,9 +34,7 @@ extension Replica {
     private func ownHead(of membership: Membership, _ container: Container) throws -> Head? {
         do {
             return try container.readHead(of: membership.device)
-        } catch let error as FerryError
-            where [.foreignFile, .damagedFile, .notSealed, .fileNotThereYet].contains(error.code)
-        {
+        } catch let error as FerryError where error.saysNothing {
             return nil
         }
     }
@@ -54,7 +52,7 @@ extension Replica {
         situation.knownEpochs = Set(membership.keyring.all.map(\.id))
         for epoch in situation.knownEpochs
         where epoch != membership.roster.epoch?.id && membership.graph.number(of: epoch) >= oldest {
-            situation.lackingEarlier[epoch] = membership.graph.lacking(epoch, among: membership.roster.members.keys)
+            situation.lackingOthers[epoch] = membership.graph.lacking(epoch, among: membership.roster.members.keys)
         }
         let acts = try MemberDuties(situation).due.compactMap { duty -> MemberAct? in
             guard case .grant(let epoch, let devices) = duty, epoch != membership.roster.epoch?.id else { return nil }
