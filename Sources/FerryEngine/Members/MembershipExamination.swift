@@ -112,14 +112,17 @@ struct MembershipExamination {
         _ look: MemberReader.Look, _ membership: Membership, _ names: [DeviceID: String], _ report: inout DoctorReport
     ) throws {
         let container = try replica.openContainer()
-        let own = Set(try replica.store.reading().formerDevices.map(\.device))
+        let reading = try replica.store.reading()
+        let own = Set(reading.formerDevices.map(\.device))
+        let heads = try ContainerView(container, except: replica.identity.device).heads
+        let rule = FormerFiles(container, membership, heads: heads, forked: reading.forkedLogs)
         for device in look.directories
         where FormerFiles.isFormer(device, membership)
             && (membership.roster.removed[device] != nil || own.contains(device))
         {
             let remains = try container.remains(of: device)
             if remains.isEmpty { continue }
-            let obstacle = try replica.obstacle(to: remains, container, membership)
+            let obstacle = try rule.obstacle(to: remains)
             report.add(
                 .init(
                     .warning, names[device] ?? device.description,

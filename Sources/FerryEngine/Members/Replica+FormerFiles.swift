@@ -78,13 +78,4 @@ extension Replica {
             return report
         }
     }
-
-    /// Why the files of a former device stay, for `doctor`; `nil` where they go by themselves, or with `ferry seal … --clean`.
-    func obstacle(
-        to remains: Container.Remains, _ container: Container, _ membership: Membership
-    ) throws -> FormerFiles.Obstacle? {
-        let view = try ContainerView(container, except: identity.device)
-        return try FormerFiles(container, membership, heads: view.heads, forked: store.reading().forkedLogs)
-            .obstacle(to: remains)
-    }
 }
