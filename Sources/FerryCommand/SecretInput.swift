@@ -29,7 +29,6 @@ enum SecretInput {
     static func line(prompt: String) throws -> String {
         let silence = isatty(STDIN_FILENO) != 0 ? Silence() : nil
         defer { silence?.end() }
-        // A prompt helps only people: nothing is lost without one.
         // The code is read without a prompt too.
         if isatty(STDIN_FILENO) != 0 { try? FileHandle.standardError.write(contentsOf: Data(prompt.utf8)) }
         guard let line = readLine(), line.utf8.count <= maximumBytes else {

@@ -10,8 +10,8 @@ extension Replica {
     ///   - path: the folder.
     ///   - anyway: true: also take a folder that lacks files of this device. The next sync publishes their content anew.
     /// - Throws: as `Container.open` (`containerMissing`, `containerEmpty`, `containerMismatch`, `notSealed`); `invalidArgument` for a
-    ///   folder that contains the database, `keyExposed` for one with secret keys; `olderState` for a folder that lacks segments which this device published: wait until
-    ///   the folder has been synced. The database is unchanged then.
+    ///   folder that contains the database, `keyExposed` for one with secret keys; `olderState` for a folder that lacks segments
+    ///   which this device published: wait until the folder has been synced. The database is unchanged then.
     @discardableResult
     public func relocate(to path: String, anyway: Bool = false) throws -> RelocationReport {
         try lock.withLock {

@@ -27,12 +27,6 @@ package struct DeviceTable {
         package var id: DeviceID
         package var name: String
         package var position: LogPosition
-
-        package init(id: DeviceID, name: String, position: LogPosition) {
-            self.id = id
-            self.name = name
-            self.position = position
-        }
     }
 
     // MARK: Entering

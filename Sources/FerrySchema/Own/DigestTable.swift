@@ -24,20 +24,6 @@ package struct DigestTable {
         package var exceptions: Int64
         /// The schema that shows the rows; `nil` if unknown.
         package var shape: UInt64?
-
-        package init(
-            table: Int, token: UInt32? = nil, columns: [Int], sum: UInt64, count: Int64, shown: UInt64,
-            exceptions: Int64, shape: UInt64? = nil
-        ) {
-            self.table = table
-            self.token = token
-            self.columns = columns
-            self.sum = sum
-            self.count = count
-            self.shown = shown
-            self.exceptions = exceptions
-            self.shape = shape
-        }
     }
 
     /// All digests, by table.
@@ -111,13 +97,6 @@ package struct DigestTable {
         package var count: Int64
         package var shown: Int64
         package var exceptions: Int64
-
-        package init(sum: Int64, count: Int64, shown: Int64, exceptions: Int64) {
-            self.sum = sum
-            self.count = count
-            self.shown = shown
-            self.exceptions = exceptions
-        }
     }
 
     /// Changes the sums of a table.

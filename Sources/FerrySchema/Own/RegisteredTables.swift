@@ -16,12 +16,6 @@ package struct RegisteredTables {
         package var number: Int
         package var name: String
         package var identity: String
-
-        package init(number: Int, name: String, identity: String) {
-            self.number = number
-            self.name = name
-            self.identity = identity
-        }
     }
 
     /// An SQL expression: how many tables and columns are registered.

@@ -4,9 +4,4 @@ import FerryCore
 package struct LeftOutTable: Equatable, Sendable {
     package var name: String
     package var reason: String
-
-    package init(name: String, reason: String) {
-        self.name = name
-        self.reason = reason
-    }
 }

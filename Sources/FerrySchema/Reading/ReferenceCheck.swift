@@ -56,9 +56,4 @@ package struct ReferenceCheck {
             .invalidArgument,
             "The reference \(reference.table).\(reference.column)=\(reference.parent) cannot be: \(reason)")
     }
-
-    package init(schema: Schema, tracked: [String]) {
-        self.schema = schema
-        self.tracked = tracked
-    }
 }

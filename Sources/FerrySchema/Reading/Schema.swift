@@ -48,25 +48,6 @@ package struct SchemaTable: Sendable {
     package func column(_ name: String) -> SchemaColumn? {
         columns.first { equalNames($0.name, name) }
     }
-
-    package init(
-        name: String, kind: Kind, isWithoutRowID: Bool, columns: [SchemaColumn], primaryKey: [String],
-        keyCollations: [String] = [], isIntegerKey: Bool, foreignKeys: [SchemaForeignKey],
-        uniqueIndexes: [SchemaUniqueIndex], isAutoincrement: Bool, isStrict: Bool = false, checks: [String] = []
-    ) {
-        self.name = name
-        self.kind = kind
-        self.isWithoutRowID = isWithoutRowID
-        self.columns = columns
-        self.primaryKey = primaryKey
-        self.keyCollations = keyCollations
-        self.isIntegerKey = isIntegerKey
-        self.foreignKeys = foreignKeys
-        self.uniqueIndexes = uniqueIndexes
-        self.isAutoincrement = isAutoincrement
-        self.isStrict = isStrict
-        self.checks = checks
-    }
 }
 
 @usableFromInline package struct SchemaColumn: Sendable {
@@ -97,19 +78,6 @@ package struct SchemaTable: Sendable {
     package var defaultSQL: String?
     /// True if declared NOT NULL.
     package var isNotNull: Bool
-
-    package init(
-        name: String, affinity: Affinity, collation: String, isGenerated: Bool, generatedSQL: String? = nil,
-        defaultSQL: String? = nil, isNotNull: Bool
-    ) {
-        self.name = name
-        self.affinity = affinity
-        self.collation = collation
-        self.isGenerated = isGenerated
-        self.generatedSQL = generatedSQL
-        self.defaultSQL = defaultSQL
-        self.isNotNull = isNotNull
-    }
 }
 
 package struct SchemaForeignKey: Sendable {
@@ -120,14 +88,6 @@ package struct SchemaForeignKey: Sendable {
     /// `NO ACTION`, `RESTRICT`, `CASCADE`, `SET NULL` or `SET DEFAULT`.
     package var onDelete: String
     package var onUpdate: String
-
-    package init(columns: [String], parentTable: String, parentColumns: [String], onDelete: String, onUpdate: String) {
-        self.columns = columns
-        self.parentTable = parentTable
-        self.parentColumns = parentColumns
-        self.onDelete = onDelete
-        self.onUpdate = onUpdate
-    }
 }
 
 package struct SchemaUniqueIndex: Sendable {
@@ -143,17 +103,5 @@ package struct SchemaUniqueIndex: Sendable {
         package var expression: String?
         /// The collation in capitals.
         package var collation: String
-
-        package init(column: String? = nil, expression: String? = nil, collation: String) {
-            self.column = column
-            self.expression = expression
-            self.collation = collation
-        }
-    }
-
-    package init(name: String, terms: [Term], condition: String? = nil) {
-        self.name = name
-        self.terms = terms
-        self.condition = condition
     }
 }

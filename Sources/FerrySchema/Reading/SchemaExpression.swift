@@ -79,10 +79,4 @@ package struct SchemaExpression {
     }
 
     private func token(_ place: Int) -> String { String(decoding: bytes[ranges[place]], as: UTF8.self) }
-
-    package init(bytes: [UInt8], ranges: [Range<Int>], columns: Set<String>) {
-        self.bytes = bytes
-        self.ranges = ranges
-        self.columns = columns
-    }
 }

@@ -26,12 +26,6 @@ package struct ColumnMeaning: Codable, Equatable, Sendable {
         guard let end = name.range(of: " → ")?.lowerBound else { return nil }
         return String(name[..<end])
     }
-
-    package init(target: String, plainTarget: String? = nil, isPlainObject: Bool) {
-        self.target = target
-        self.plainTarget = plainTarget
-        self.isPlainObject = isPlainObject
-    }
 }
 
 extension SchemaTable {

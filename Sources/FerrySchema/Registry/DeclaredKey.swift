@@ -51,18 +51,6 @@ package struct DeclaredKey: Hashable, Sendable {
             "SELECT count(*) FROM (SELECT 1 FROM main.\(quoted(child)) AS child "
                 + "WHERE \(isBroken) AND \(keyless ? "" : "NOT ")(\(isKeyless)) LIMIT \(limit))")
     }
-
-    package init(
-        child: String, columns: [String], parent: String, parentColumns: [String], collations: [String],
-        childKey: [String]
-    ) {
-        self.child = child
-        self.columns = columns
-        self.parent = parent
-        self.parentColumns = parentColumns
-        self.collations = collations
-        self.childKey = childKey
-    }
 }
 
 extension Registry {

@@ -74,12 +74,6 @@ package struct TableGeneration: Sendable {
         let number = generations.shown[foldedName(name)]
         return all.first { $0.number == number } ?? all.first
     }
-
-    package init(number: Int, name: String, identity: TableIdentity) {
-        self.number = number
-        self.name = name
-        self.identity = identity
-    }
 }
 
 extension SchemaTable {

@@ -11,12 +11,6 @@ package struct LocalParentKey: Sendable {
     /// True for the key of a mapped table. A different object may get the integer next.
     package var isMappedKey: Bool
     package var references: [LocalForeignKey]
-
-    package init(columns: [SchemaColumn], isMappedKey: Bool, references: [LocalForeignKey]) {
-        self.columns = columns
-        self.isMappedKey = isMappedKey
-        self.references = references
-    }
 }
 
 /// A foreign key of a local table.
@@ -48,14 +42,6 @@ package struct LocalForeignKey: Sendable {
         if keyless.isEmpty { return "TRUE" }
         return "(" + keyless.map { "child.\(quoted($0)) IS NULL" }.joined(separator: " OR ") + ")"
     }
-
-    package init(child: SchemaTable, columns: [String], onDelete: Action, onUpdate: Action, keyless: [String] = []) {
-        self.child = child
-        self.columns = columns
-        self.onDelete = onDelete
-        self.onUpdate = onUpdate
-        self.keyless = keyless
-    }
 }
 
 /// A foreign key between local tables, or within a local table, by which SQLite may refuse a deletion or a key change.
@@ -77,10 +63,6 @@ package struct LocalForeignKeyChain: Sendable {
             SELECT count(*) FROM main.\(quoted(child.name)) AS child WHERE \(present) AND NOT EXISTS (
                 SELECT 1 FROM main.\(quoted(parent.name)) AS parent WHERE \(pairs.joined(separator: " AND ")))
             """
-    }
-
-    package init(countSQL: String) {
-        self.countSQL = countSQL
     }
 }
 

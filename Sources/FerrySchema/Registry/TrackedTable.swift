@@ -59,13 +59,6 @@ package final class TrackedTable: @unchecked Sendable {
         package var affinity: SchemaColumn.Affinity
         package var collation: String
         package var expression: String
-
-        package init(name: String, affinity: SchemaColumn.Affinity, collation: String, expression: String) {
-            self.name = name
-            self.affinity = affinity
-            self.collation = collation
-            self.expression = expression
-        }
     }
     /// True under the policy `deleteWins`: only an insertion revives a deleted object.
     @exclusivity(unchecked) package var deletionWins = false
@@ -97,11 +90,6 @@ package final class TrackedTable: @unchecked Sendable {
         package var table: Int
         /// The index into the child table's `foreignKeys`.
         package var foreignKey: Int
-
-        package init(table: Int, foreignKey: Int) {
-            self.table = table
-            self.foreignKey = foreignKey
-        }
     }
 
     package struct ColumnPlace: Hashable, Comparable, Sendable {
@@ -110,11 +98,6 @@ package final class TrackedTable: @unchecked Sendable {
 
         package static func < (left: Self, right: Self) -> Bool {
             (left.table, left.column) < (right.table, right.column)
-        }
-
-        package init(table: Int, column: Int) {
-            self.table = table
-            self.column = column
         }
     }
 
@@ -169,11 +152,6 @@ package final class TrackedTable: @unchecked Sendable {
         package var columns: [Int]
         /// True if the group holds columns of the key.
         package var isKey: Bool
-
-        package init(columns: [Int], isKey: Bool) {
-            self.columns = columns
-            self.isKey = isKey
-        }
     }
 
     /// The columns of the key, and columns grouped with them. Each object of a unified row has its own values here.
@@ -383,14 +361,6 @@ package struct TrackedForeignKey: Sendable {
         case .unique: return nil
         }
     }
-
-    package init(declared: DeclaredKey? = nil, columns: [Int], parent: Int, target: Target, action: ForeignKeyAction) {
-        self.declared = declared
-        self.columns = columns
-        self.parent = parent
-        self.target = target
-        self.action = action
-    }
 }
 
 package enum ForeignKeyAction: Sendable {
@@ -410,12 +380,6 @@ package struct TrackedUniqueIndex: Sendable {
         package var column: Int?
         package var expression: String?
         package var collation: String
-
-        package init(column: Int? = nil, expression: String? = nil, collation: String) {
-            self.column = column
-            self.expression = expression
-            self.collation = collation
-        }
     }
 
     /// True if the younger of two rows with equal claims is hidden instead of unified (a policy).
@@ -427,18 +391,6 @@ package struct TrackedUniqueIndex: Sendable {
 
     /// True if SQLite must compute the values: a partial index or an index on expressions.
     package var needsEvaluation: Bool { condition != nil || terms.contains { $0.column == nil } }
-
-    package init(
-        name: String, terms: [Term], condition: String? = nil, hidesLosers: Bool = false, isKey: Bool = false,
-        isOnKey: Bool = false
-    ) {
-        self.name = name
-        self.terms = terms
-        self.condition = condition
-        self.hidesLosers = hidesLosers
-        self.isKey = isKey
-        self.isOnKey = isOnKey
-    }
 }
 
 /// The names of the rowid available in statements, given a table's columns.
