@@ -98,7 +98,7 @@ extension Replica {
         let plan = try store.trackingPlan(TableSelection())
         let names = Set(record.tracked.map { foldedName($0.name) })
         var declared: [String: [String]] = [:]
-        var movedKeys: [String: String] = [:]
+        var movedKeys = try store.movedKeys(since: record)
         for table in record.tracked {
             switch table.identity {
             case .declared(let columns): declared[table.name] = columns

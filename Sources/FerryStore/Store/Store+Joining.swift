@@ -25,6 +25,18 @@ extension Store {
         }
     }
 
+    /// The columns with integer keys that the container's devices have in other columns, by table, before tracking.
+    package func movedKeys(since record: SchemaRecord) throws -> [String: String] {
+        let recorded = try RecordedKeys(record)
+        return try read { connection in
+            var moved: [String: String] = [:]
+            for table in try SchemaReader(connection: connection).read().tables {
+                if let key = recorded.movedKey(of: table) { moved[table.name] = key }
+            }
+            return moved
+        }
+    }
+
     /// Compares pre-existing rows with the container's rows, after both were merged.
     /// - Parameters:
     ///   - here: the pre-existing objects of the database.

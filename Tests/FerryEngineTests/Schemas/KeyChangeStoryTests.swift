@@ -269,6 +269,46 @@ final class KeyChangeStoryTests: XCTestCase {
         for index in 0...1 { XCTAssertEqual(try fleet.shell(index, rows), try fleet.shell(2, rows)) }
     }
 
+    /// The container's devices have their integers in `id`, and the joining database has its own in `no`.
+    func testADatabaseThatJoinsWithItsIntegersInAnotherColumnStopsNobody() throws {
+        let all = "SELECT id, no, name FROM thing ORDER BY no"
+        let fleet = try fleet(
+            """
+            CREATE TABLE thing(id INTEGER PRIMARY KEY, no INTEGER, name TEXT);
+            CREATE TABLE other(id INTEGER PRIMARY KEY, value TEXT);
+            INSERT INTO thing VALUES (1, 11, 'a'), (2, 12, 'b');
+            """)
+        try fleet.join(
+            """
+            CREATE TABLE thing(id INTEGER, no INTEGER PRIMARY KEY, name TEXT);
+            CREATE TABLE other(id INTEGER PRIMARY KEY, value TEXT);
+            INSERT INTO thing VALUES (3, 13, 'c');
+            """)
+        try fleet.settle()
+        try fleet.shell(0, "INSERT INTO other(value) VALUES ('a')")
+        try fleet.shell(2, "INSERT INTO other(value) VALUES ('c'); INSERT INTO thing VALUES (4, 14, 'd')")
+        try fleet.settle()
+        for index in 0...2 {
+            XCTAssertEqual(try fleet.shell(index, "SELECT value FROM other ORDER BY 1"), "a\nc\n")
+            XCTAssertEqual(try fleet.replicas[index].sync().waiting, [])
+        }
+        for index in 0...1 { XCTAssertEqual(try fleet.shell(index, all), "1|11|a\n2|12|b\n") }
+        XCTAssertEqual(try fleet.shell(2, all), "3|13|c\n4|14|d\n")
+        XCTAssertEqual(try fleet.replicas[2].status().tablesApart.map(\.table), ["thing"])
+        for index in 0...1 {
+            try fleet.shell(
+                index,
+                """
+                CREATE TABLE new_thing(id INTEGER, no INTEGER PRIMARY KEY, name TEXT);
+                INSERT INTO new_thing SELECT id, no, name FROM thing; DROP TABLE thing;
+                ALTER TABLE new_thing RENAME TO thing;
+                """)
+        }
+        try fleet.settle()
+        for index in 0...2 { XCTAssertEqual(try fleet.shell(index, all), "1|11|a\n2|12|b\n3|13|c\n4|14|d\n") }
+        try assertSoundAndInStep(fleet)
+    }
+
     func testReferencesFollowTheKeyThatTheyReferTo() throws {
         let fleet = try fleet(
             artists + "CREATE TABLE album(id INTEGER PRIMARY KEY, title TEXT, artist INTEGER REFERENCES artist(id));"

@@ -1,0 +1,47 @@
+import CFerrySQLite
+import FerryCore
+import FerrySQL
+
+/// The columns of tables with integer keys, by a container's schema.
+///
+/// A table's identity does not say which column holds the integers. The text of the table does.
+package struct RecordedKeys {
+    private var tables: [String: SchemaTable] = [:]
+
+    /// Makes each table alone, in a database in memory. A table that cannot be made there says nothing.
+    package init(_ record: SchemaRecord) throws {
+        for tracked in record.tracked where tracked.identity == .surrogate {
+            let name = foldedName(tracked.name)
+            guard let text = record.statements.first(where: { $0.type == "table" && foldedName($0.name) == name })
+            else { continue }
+            tables[name] = try Self.table(tracked.name, text.sql)
+        }
+    }
+
+    private static func table(_ name: String, _ sql: String) throws -> SchemaTable? {
+        var handle: OpaquePointer?
+        defer { sqlite3_close_v2(handle) }
+        guard sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK, let handle else {
+            return nil
+        }
+        let connection = SQLConnection(handle)
+        defer { connection.finalizeStatements() }
+        do {
+            try connection.executeCreating(sql)
+            return try SchemaReader(connection: connection).read().table(name)
+        } catch let error as FerryError where [.damagedFile, .database, .missingFunction].contains(error.code) {
+            return nil  // an app's own collation, or a newer SQLite's syntax
+        }
+    }
+
+    /// The integer key of a database's own table, if the container's devices have their integers in another column.
+    ///
+    /// Where one of the two columns is missing on the other side, the column was renamed.
+    package func movedKey(of table: SchemaTable) -> String? {
+        guard table.isIntegerKey, let there = tables[foldedName(table.name)], there.isIntegerKey,
+            let own = table.primaryKey.first, let theirs = there.primaryKey.first, !equalNames(own, theirs),
+            there.column(own) != nil || table.column(theirs) != nil
+        else { return nil }
+        return own
+    }
+}
