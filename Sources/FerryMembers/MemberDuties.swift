@@ -7,7 +7,8 @@ package struct MemberDuties: Hashable, Sendable {
     package enum Duty: Hashable, Sendable {
         /// Let the newcomer of a claim in.
         case admit(Claim, Admission.Way)
-        /// Make an epoch, because there is none that is clean, or because nobody can open the clean one here.
+        /// Make an epoch, because there is none that is clean, because one that is not clean has a greater number, or because nobody can
+        /// open the clean one here.
         case rotate
         /// Hand an epoch on to members that lack it.
         case grant(EpochID, [DeviceID])
@@ -70,7 +71,8 @@ package struct MemberDuties: Hashable, Sendable {
         {
             due.append(.admit(claim, claim.way))
         }
-        if let epoch = roster.epoch {
+        // Nothing is sealed under an epoch below the greatest number that was seen: a greater one that is not clean has to be beaten.
+        if let epoch = roster.epoch, epoch.number >= roster.greatestEpoch {
             grant(epoch.id, epoch.lacking)
             // Somebody wrapped it for this device by a wrap that opens nothing: waiting would be for ever.
             let isUnopenable = !situation.knownEpochs.contains(epoch.id) && !epoch.lacking.contains(situation.device)

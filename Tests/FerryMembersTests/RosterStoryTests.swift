@@ -296,6 +296,27 @@ final class RosterStoryTests: XCTestCase {
         XCTAssertEqual(MemberDuties(situation).due, [])
     }
 
+    func testAnEpochThatIsNotCleanAndHasTheGreatestNumberIsBeaten() throws {
+        let second = try record(0, after: [first], admit(1), admit(2), try making(1, 1, for: [0, 1, 2]))
+        // One side makes keys, while the other side puts a device out that gets them.
+        let third = try record(1, after: [second], try making(2, 2, for: [0, 1, 2]))
+        let fourth = try record(1, after: [third], try making(3, 3, for: [0, 1, 2]))
+        let removal = try record(0, after: [second], remove(2), try making(2, 4, for: [0, 1]))
+        try insert(second, third, fourth, removal)
+        let roster = Roster(graph)
+        XCTAssertEqual(roster.epoch?.id, EpochID(high: 0, low: 4))
+        XCTAssertEqual(roster.greatestEpoch, 3)
+        var situation = MemberDuties.Situation(device: devices[1].device, roster: roster)
+        situation.knownEpochs = [EpochID(high: 0, low: 4)]
+        XCTAssertEqual(MemberDuties(situation).due, [])
+        situation.hasSomethingToPublish = true
+        XCTAssertEqual(MemberDuties(situation).due, [.rotate])
+        try insert(try record(1, after: [fourth, removal], try making(4, 5, for: [0, 1])))
+        situation.roster = Roster(graph)
+        situation.knownEpochs.insert(EpochID(high: 0, low: 5))
+        XCTAssertEqual(MemberDuties(situation).due, [])
+    }
+
     func testWhoIsDueForWhat() throws {
         let second = try record(0, after: [first], admit(1), admit(2), try making(1, 1, for: [0, 1]))
         try insert(second)

@@ -101,7 +101,54 @@ final class MaliciousMemberTests: XCTestCase {
         XCTAssertEqual(try home.roster(0).epoch?.number, number + 1)
     }
 
-    /// No malice is needed for that: two members that do not hear of each other make an epoch each.
+    func testAnEpochForADeviceThatIsOutHoldsNobodyUp() throws {
+        let home = try fourDevices()
+        let gone = try home.device(2)
+        let keys = try XCTUnwrap(home.roster(0).members[gone]?.keys)
+        _ = try home.replica(0).remove("device2")
+        try home.settle([0, 1, 3])
+        let roster = try home.roster(0)
+        let random = SystemRandom()
+        let secret = EpochSecret(mintedFor: try home.container.id, random: random)
+        let number = roster.greatestEpoch + 1
+        var receivers = roster.members.mapValues(\.keys)
+        receivers[gone] = keys
+        let making = EpochMaking(
+            number: number, epoch: secret.id,
+            wraps: try receivers.sorted { $0.key < $1.key }.map { device, keys in
+                try KeyWrap(secret, for: device, keys, random: random)
+            }, ring: try secret.sealRing([], random: random))
+        try say([.epoch(making)], home)
+        try home.write(0, "second")
+        try home.write(1, "third")
+        XCTAssertNil(try home.replica(0).sync().held)
+        try home.assertAgreement([0, 1, 3], ["first", "second", "third"], members: 3)
+        XCTAssertEqual(try home.roster(0).epoch?.number, number + 1)
+    }
+
+    /// No malice is needed for that either: a member makes keys while it has not heard of a removal.
+    func testTwoEpochsThatAreMadeBesideARemovalHoldNobodyUp() throws {
+        let home = try fourDevices()
+        let before = try home.allFiles()
+        func put(_ content: [UInt8]?, at path: String) throws {
+            try home.files.removeFile(at: path)
+            if let content { try home.files.write(content, toNewFileAt: path) }
+        }
+        for _ in 0..<2 { _ = try home.replica(0).rotateKeys() }
+        _ = try home.replica(0).sync()
+        let after = try home.allFiles()
+        for (path, content) in after where before[path] != content { try put(before[path], at: path) }
+        _ = try home.replica(1).remove("device3", recovery: home.recovery)
+        _ = try home.replica(1).sync()
+        for (path, content) in after where before[path] != content { try put(content, at: path) }
+        try home.write(0, "second")
+        try home.write(1, "third")
+        try home.assertAgreement([0, 1, 2], ["first", "second", "third"], members: 3)
+        let roster = try home.roster(2)
+        XCTAssertEqual(roster.epoch?.number, roster.greatestEpoch)
+    }
+
+    /// Nor for that: two members that do not hear of each other make an epoch each.
     func testWhoComesAfterTwoEpochsThatWereMadeAtOnceReadsWhatIsSealedUnderEither() throws {
         let home = try fourDevices()
         let before = try home.allFiles()

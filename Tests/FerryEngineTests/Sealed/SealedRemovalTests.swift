@@ -9,6 +9,31 @@ import XCTest
 
 /// Devices leave a sealed container, are removed from it, and come back as others.
 final class SealedRemovalTests: XCTestCase {
+    /// A copy that has not been used since, of a device that got new keys.
+    func testACopyOfADeviceThatGotNewKeysIsLetInAgainAndLacksNothing() throws {
+        let home = try SealedHome()
+        try home.found()
+        let original = try home.invite(by: 0)
+        try home.write(original, "before")
+        try home.settle()
+        let copy = home.addComputer()
+        let file = try XCTUnwrap(home.computers[original].keys.load(home.device(original)))
+        try home.computers[copy].keys.save(file)
+        try home.replica(original).store.copy(to: home.databasePath(copy))
+        home.computers[copy].host = home.computers[original].host
+        try home.write(original, "after")
+        _ = try home.replica(original).renewKeys()
+        _ = try home.replica(original).sync()
+        _ = try home.replica(0).sync()
+        home.computers[copy].replica = try Replica(
+            Store(path: home.databasePath(copy), clock: home.clock), environment: home.environment(copy))
+        XCTAssertEqual(home.failure { _ = try home.replica(copy).sync() }, .notMember)
+        let enrolment = try home.begin(copy, .code(home.replica(0).invite().code))
+        _ = try home.replica(0).sync()
+        _ = try home.replica(copy).enrol(enrolment)
+        try home.assertAgreement([0, original, copy], ["after", "before"], members: 3)
+    }
+
     private func threeDevices() throws -> SealedHome {
         let home = try SealedHome()
         try home.found()
