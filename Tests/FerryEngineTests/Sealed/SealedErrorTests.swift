@@ -117,6 +117,10 @@ final class SealedErrorTests: XCTestCase {
         head.sealed = part
         try sealed.writeHead(head, under: sealed.sealingEpoch())
 
+        // `status` tells that before any sync has met it.
+        let peers = try home.replica(0).status().devices
+        XCTAssertEqual(peers.map(\.problemCode), ["membersDiffer"])
+        XCTAssertEqual(peers.first?.problem?.contains("takes other devices for members"), true, "\(peers)")
         let waiting = try home.replica(0).sync().waiting
         XCTAssertEqual(waiting.map(\.code), ["membersDiffer"])
         XCTAssertEqual(waiting.map(\.device), ["device1"])
@@ -128,5 +132,6 @@ final class SealedErrorTests: XCTestCase {
         try home.write(1, "third")
         try home.assertAgreement([0, 1], ["first", "second", "third"], members: 2)
         XCTAssertEqual(try home.replica(0).sync().waiting.map(\.code), [])
+        XCTAssertEqual(try home.replica(0).status().devices.map(\.problemCode), [nil])
     }
 }
