@@ -49,7 +49,7 @@ func openStore(_ pool: DatabasePool, folder: String, name: String, _ beginning: 
     case .further(let words):
         let code = try SecretCode(parsing: words, as: .invitation)
         let enrolment = try Enrolment.begin(for: store, containerPath: folder, by: .code(code))
-        while case .waiting = try enrolment.state() { try await Task.sleep(for: .seconds(1)) }
+        try await enrolment.waitUntilAdmitted()
         _ = try enrolment.join(store, name: name)
     }
     return store

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryStore
+import Foundation
 
 /// The calls of an app, whose store says where the keys are.
 extension Enrolment {
@@ -22,6 +23,38 @@ extension Enrolment {
     /// What was begun before and is not ended, whatever the way; `nil` if there is nothing.
     public static func pending(for store: Store, containerPath: String) throws -> Enrolment? {
         try pending(containerPath: containerPath, environment: .live(for: store))
+    }
+
+    /// Waits until this device is let in. Changes of the folder end a pause at once; a folder that tells of none is looked at each second.
+    ///
+    /// With `.words` show the words of `state` before. The call may be made again, also after the app was started anew.
+    /// - Returns: `State.admitted`.
+    /// - Throws: as `state`; `CancellationError` where the task was cancelled. What was begun is there to go on with.
+    @discardableResult
+    public func waitUntilAdmitted() async throws -> State { try await waitUntilAdmitted(ContainerWait()) }
+
+    func waitUntilAdmitted(_ wait: ContainerWait) async throws -> State {
+        let admitted = try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<State?, any Error>) in
+                // The wait blocks, and Swift's own threads must not.
+                let thread = Thread { continuation.resume(with: Result { try self.admitted(wait) }) }
+                thread.name = "Ferry.Enrolment"
+                thread.start()
+            }
+        } onCancel: {
+            wait.stop()
+        }
+        guard let admitted else { throw CancellationError() }
+        return admitted
+    }
+
+    /// Blocks the thread until this device is let in; `nil` where the wait was stopped.
+    private func admitted(_ wait: ContainerWait) throws -> State? {
+        try wait.until(places: placesOfMembers) {
+            let state = try state()
+            if case .waiting = state { return nil }
+            return state
+        }
     }
 
     /// Joins an app's own open database to the container, as the device that was let in. The app must have made the tables before.

@@ -6,7 +6,7 @@ import FerrySeal
 /// A newcomer's way into a sealed container: ask, wait until somebody lets this device in, and join.
 ///
 ///     let enrolment = try Enrolment.begin(for: store, containerPath: folder, by: .code(code))
-///     while case .waiting = try enrolment.state() { try await Task.sleep(for: .seconds(1)) }
+///     try await enrolment.waitUntilAdmitted()
 ///     let (replica, report) = try enrolment.join(store)
 ///
 /// It lives in the key store and in the folder, and outlives the process: whoever begins again goes on with it.

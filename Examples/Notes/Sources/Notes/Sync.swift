@@ -32,7 +32,7 @@ enum Sync {
             enrolment = try Enrolment.begin(for: store, containerPath: folder, by: .code(code))
         }
         guard let enrolment else { return }
-        while case .waiting = try enrolment.state() { try await Task.sleep(for: .seconds(1)) }
+        try await enrolment.waitUntilAdmitted()
         _ = try enrolment.join(store, name: name)
     }
 

@@ -131,7 +131,7 @@ struct JoinCommand: ReaderCommand {
         }
         if let enrolment {
             try output.say("Waiting for the device that showed the words.")
-            while case .waiting = try enrolment.state() { try await Task.sleep(for: .seconds(1)) }
+            try await enrolment.waitUntilAdmitted()
         }
         let report = try library.join(folder: folder, name: name, enrolment: enrolment)
         if output.isJSON { return try output.emit(report) }
