@@ -77,13 +77,13 @@ final class MembershipStory {
         let hasThief = !chance.oneIn(3)
         for _ in 0..<(12 + chance.below(24)) {
             try step()
-            if hasThief, thieves.isEmpty, people.count > 2, chance.oneIn(8) { steal() }
-            if !thieves.isEmpty, chance.oneIn(4) { try dateBack() }
+            if hasThief, thieves.count < 2, people.count > 2, chance.oneIn(thieves.isEmpty ? 8 : 20) { steal() }
+            if !thieves.isEmpty, chance.oneIn(4) { try chance.oneIn(4) ? scheme() : dateBack() }
         }
         try meetUntilQuiet()
         try removeThieves()
         // Whatever thieves say after that is dated back, and comes too late.
-        if !thieves.isEmpty { for _ in 0..<(2 + chance.below(5)) { try dateBack() } }
+        if !thieves.isEmpty { for _ in 0..<(2 + chance.below(5)) { try chance.oneIn(5) ? scheme() : dateBack() } }
         try meetUntilQuiet()
         try judge()
     }
@@ -258,7 +258,9 @@ final class MembershipStory {
     private func steal() {
         let victims = honest
         guard victims.count > 2 else { return }
-        let victim = chance.pick(victims)
+        // Keys of a device that left may be found as well.
+        let left = people.filter { $0.hasLeft && !$0.isThief }
+        let victim = chance.pick(!left.isEmpty && chance.oneIn(3) ? left : victims)
         victim.isThief = true
         thieves.insert(victim.id)
     }
@@ -294,23 +296,52 @@ final class MembershipStory {
                     acts.append(
                         .epoch(
                             try TestKeys.making(
-                                UInt32(1 + chance.below(6)), mintEpoch([]), for: Set(people.map(\.id)))))
+                                chance.oneIn(8) ? 1 << 30 : UInt32(1 + chance.below(6)), mintEpoch([]),
+                                for: Set(people.map(\.id)))))
                 }
             }
         }
-        // What says a thing twice is refused by its form.
-        guard !acts.isEmpty,
-            let record = try? MemberRecord(
-                by: thief.keys, milliseconds: tick(), genesis: genesis, follows: Array(follows), acts: acts)
-        else { return }
-        forged.insert(record.hash)
-        publish(record, by: nil)
-        // It lies in the folder of somebody, or of all.
-        for person in honest where chance.oneIn(2) { learnPast(person, record) }
+        _ = forge(thief, after: Array(follows), acts)
         thief.written += 1
         for person in honest where chance.oneIn(3) {
             person.folder[thief.id] = max(person.folder[thief.id] ?? 0, thief.written)
         }
+    }
+
+    /// What thieves do in several records.
+    private func scheme() throws {
+        let all = people.filter(\.isThief)
+        guard let witness = honest.first, let thief = all.first else { return }
+        let victim = chance.pick(honest)
+        let seen = witness.membership.heads
+        guard chance.oneIn(2), let guest = newcomer() else {
+            // An older device is let in again, and then removed as if that had made it younger.
+            let author = chance.pick(all)
+            let again = forge(author, after: seen, [TestKeys.admit(chance.oneIn(2) ? .words : .code, victim.keys)])
+            if let again { _ = forge(author, after: [again], [.remove(victim.id)]) }
+            return
+        }
+        // One that is gone raises an accomplice by a copy, dated back, and another one lets that accomplice in.
+        guest.isThief = true
+        thieves.insert(guest.id)
+        people.append(guest)
+        let inside = forge(chance.pick(all), after: seen, [TestKeys.admit(.words, guest.keys)])
+        let raised = forge(thief, after: [chance.pick(order)], [TestKeys.admit(.copy, guest.keys)])
+        if let inside, let raised { _ = forge(guest, after: [inside, raised], [.remove(victim.id)]) }
+    }
+
+    /// Says what a thief likes, and puts that where some or all find it.
+    /// - Returns: `nil` where its form is refused, as of what says a thing twice.
+    private func forge(_ thief: Person, after follows: [RecordHash], _ acts: [MemberAct]) -> RecordHash? {
+        guard !acts.isEmpty,
+            let record = try? MemberRecord(
+                by: thief.keys, milliseconds: tick(), genesis: genesis, follows: follows, acts: acts)
+        else { return nil }
+        forged.insert(record.hash)
+        publish(record, by: nil)
+        // It lies in the folder of somebody, or of all.
+        for person in honest where chance.oneIn(2) { learnPast(person, record) }
+        return record.hash
     }
 
     private func learnPast(_ person: Person, _ record: MemberRecord) {
@@ -409,7 +440,9 @@ final class MembershipStory {
             // Who was let in by a thief may be out with it; this one has a member to thank, or founded the membership.
             let hosts = plain.admitters(of: person.id).subtracting(thieves).filter(told.members.contains)
             let isWellIn = !hosts.isEmpty || person === people[0]
-            if isWellIn, !thieves.contains(where: { plain.mayHaveBeenOlder($0, person.id) }) {
+            if isWellIn, !thieves.contains(where: { plain.couldReach($0, person.id) }),
+                !plain.isLetInAnew(person.id, by: thieves)
+            {
                 findings.append("an older device is thrown out")
             }
         }
@@ -427,6 +460,7 @@ final class MembershipStory {
                 }
             }
         }
+        if told.greatestEpoch > order.count { findings.append("the numbers of epochs are used up") }
         if let epoch = told.epoch {
             if !holders(of: epoch, among: Set(order)).isSubset(of: told.members.union([MemberRecord.recoveryAuthor])) {
                 findings.append("somebody who is no member has the epoch")

@@ -25,6 +25,16 @@ final class PlainRoster {
         case forgottenRings
         /// Removed devices may be let in again.
         case returns
+        /// Whoever was let in once may go on saying things, member or not.
+        case goneAuthors
+        /// A removal need not know the device.
+        case unnamedRemovals
+        /// The acts of a device that left stand, whoever has its keys.
+        case leaversStand
+        /// A copy has the seats of its author also where that was gone.
+        case lateCopies
+        /// An epoch has whatever number its maker says.
+        case anyNumber
     }
 
     private let fault: Fault?
@@ -66,7 +76,10 @@ final class PlainRoster {
         if let verdict = verdicts[hash] { return verdict }
         guard let record = records[hash], record.membership == genesis, let past = past(hash) else { return false }
         var verdict = record.follows.allSatisfy(counts)
-        if verdict, !record.isFirst, !record.isRecovery { verdict = isMember(record.author, past) }
+        if verdict, !record.isFirst, !record.isRecovery {
+            verdict =
+                fault == .goneAuthors ? admitted(past).contains(record.author) : isMember(record.author, past)
+        }
         verdicts[hash] = verdict
         return verdict
     }
@@ -88,7 +101,7 @@ final class PlainRoster {
             case .found where record.author == device: seats.insert(record.hash)
             case .admit(let admission) where admission.device == device:
                 if admission.way == .copy {
-                    guard stands(record, scope) else { continue }
+                    guard fault == .lateCopies || stands(record, scope) else { continue }
                     seats.formUnion(self.seats(record.author, scope, seen.union([device])))
                 } else {
                     seats.insert(record.hash)
@@ -105,7 +118,7 @@ final class PlainRoster {
 
     private func isOlderOrKin(_ device: DeviceID, _ other: DeviceID, _ scope: Set<RecordHash>) -> Bool {
         let (own, others) = (seats(device, scope), seats(other, scope))
-        guard !own.isEmpty, !others.isEmpty else { return false }
+        guard !own.isEmpty, fault == .unnamedRemovals || !others.isEmpty else { return false }
         if fault == .equalRights || earliest(own) == earliest(others) { return true }
         return own.contains { seat in
             let isBefore = { (other: RecordHash) in self.past(other)?.contains(seat) ?? false }
@@ -119,7 +132,9 @@ final class PlainRoster {
         if let known = removalVerdicts[hash] { return known }
         guard let record = records[hash], let past = past(hash) else { return [] }
         let removed = record.acts.compactMap { act -> DeviceID? in
-            guard case .remove(let device) = act, !seats(device, past).isEmpty else { return nil }
+            guard case .remove(let device) = act, fault == .unnamedRemovals || !seats(device, past).isEmpty else {
+                return nil
+            }
             return record.isRecovery || isOlderOrKin(record.author, device, past) ? device : nil
         }
         removalVerdicts[hash] = Set(removed)
@@ -139,7 +154,8 @@ final class PlainRoster {
 
     private func stands(_ record: MemberRecord, _ scope: Set<RecordHash>) -> Bool {
         if record.isRecovery || fault == .everythingStands { return true }
-        return (removalsOf(record.author, scope) + leavingsOf(record.author, scope)).allSatisfy {
+        let leavings = fault == .leaversStand ? [] : leavingsOf(record.author, scope)
+        return (removalsOf(record.author, scope) + leavings).allSatisfy {
             $0 == record.hash || past($0)?.contains(record.hash) ?? false
         }
     }
@@ -234,10 +250,38 @@ final class PlainRoster {
 
     // MARK: What stories ask
 
-    /// Whether some seat of one is that of the other or before it, in some past.
+    /// Whether some seat of one is one of the other's first ones or before it, in some past.
     func mayHaveBeenOlder(_ device: DeviceID, _ other: DeviceID) -> Bool {
-        let (own, others) = (seats(device, everything), seats(other, everything))
+        let (own, others) = (seats(device, everything), earliest(seats(other, everything)))
         return own.contains { seat in others.contains { $0 == seat || past($0)?.contains(seat) ?? false } }
+    }
+
+    /// Whether a device could remove another in some past: it may have been older, and was not gone where the other was let in.
+    func couldReach(_ device: DeviceID, _ other: DeviceID) -> Bool {
+        mayHaveBeenOlder(device, other)
+            && acts(everything).contains { record, act in
+                guard case .admit(let admission) = act, admission.device == other, let past = past(record.hash) else {
+                    if case .found = act { return record.author == other }
+                    return false
+                }
+                return !isRemoved(device, past) && leavingsOf(device, past).isEmpty
+            }
+    }
+
+    /// Whether somebody of these lets a device in once more in a past of its choice, which has no other admission of the device. There
+    /// the device is younger than it is, whoever is older by all records (Docs/Sealing.md, "Who is a member").
+    func isLetInAnew(_ device: DeviceID, by authors: Set<DeviceID>) -> Bool {
+        let seats = acts(everything).compactMap { record, act -> MemberRecord? in
+            switch act {
+            case .found: record.author == device ? record : nil
+            case .admit(let admission): admission.device == device ? record : nil
+            default: nil
+            }
+        }
+        return seats.contains { seat in
+            authors.contains(seat.author) && seats.count > 1
+                && !seats.contains { past(seat.hash)?.contains($0.hash) ?? false }
+        }
     }
 
     /// Who let a device in.
@@ -289,7 +333,7 @@ final class PlainRoster {
                 }
             }
             let greatest = past.compactMap { number($0) }.max() ?? 0
-            return making.number == greatest + 1 && !known ? making.number : nil
+            return (making.number == greatest + 1 || fault == .anyNumber) && !known ? making.number : nil
         }
         return nil
     }

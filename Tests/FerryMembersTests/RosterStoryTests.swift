@@ -139,6 +139,36 @@ final class RosterStoryTests: XCTestCase {
         XCTAssertEqual(members, [0, 4])
     }
 
+    /// A limit that Docs/Sealing.md states: in a past of its choice a thief lets somebody in who came later, and is older there.
+    func testAThiefThatLetsSomebodyInOnceMoreInAFormerPastReachesWhoCameLater() throws {
+        let second = try record(0, after: [first], admit(1))
+        let removal = try record(0, after: [second], remove(1))
+        let later = try record(0, after: [removal], admit(2))
+        try insert(second, removal, later)
+        let again = try record(1, after: [second], admit(2, .words))
+        try insert(again)
+        XCTAssertEqual(members, [0, 2])
+        try insert(try record(1, after: [again], remove(2)))
+        XCTAssertEqual(members, [0])
+        // Who was there when the thief came in is known to each of the thief's records.
+        let older = try record(1, after: [second], admit(0, .words))
+        try insert(older, try record(1, after: [older], remove(0)))
+        XCTAssertEqual(members, [0])
+    }
+
+    /// The same limit for a copy: its original was there before the thief, and the copy was not.
+    func testAThiefReachesACopyOfAnOlderDeviceThatWasMadeAfterTheThiefCameIn() throws {
+        let second = try record(0, after: [first], admit(1))
+        let copy = try record(0, after: [second], admit(2, .copy))
+        let again = try record(1, after: [second], admit(2, .words))
+        try insert(second, copy, again)
+        XCTAssertFalse(graph.mayRemove(devices[1].device, devices[2].device))
+        try insert(try record(1, after: [copy, again], remove(2)))
+        XCTAssertEqual(members, [0, 1, 2], "who tells that it knows the copy knows its age")
+        try insert(try record(1, after: [again], remove(2)))
+        XCTAssertEqual(members, [0, 1])
+    }
+
     func testWhoeverFindsTheKeysOfADeviceThatLeftBringsNobodyIn() throws {
         let second = try record(0, after: [first], admit(1))
         let leaving = try record(1, after: [second], .leave(TestKeys.end(9)))
@@ -171,6 +201,21 @@ final class RosterStoryTests: XCTestCase {
         XCTAssertTrue(graph.mayRemove(devices[1].device, devices[2].device))
         try insert(try record(1, after: [again], remove(2)))
         XCTAssertEqual(members, [0, 1, 3])
+    }
+
+    func testADeviceThatIsOutRaisesNobodyByACopyThatIsDatedBack() throws {
+        let second = try record(0, after: [first], admit(1))
+        let third = try record(0, after: [second], admit(2))
+        let accomplice = try record(0, after: [third], admit(3))
+        let removal = try record(0, after: [accomplice], remove(1))
+        let raised = try record(1, after: [second], admit(3, .copy))
+        let strike = try record(3, after: [removal, raised], remove(2))
+        let all = [second, third, accomplice, removal, raised, strike]
+        for record in all { try insert(record) }
+        XCTAssertEqual(members, [0, 2, 3])
+        let plain = PlainRoster(genesis: first.hash, fault: .lateCopies)
+        for record in [first] + all { plain.insert(try XCTUnwrap(record)) }
+        XCTAssertFalse(plain.result().members.contains(devices[2].device), "without the rule it is thrown out")
     }
 
     func testAnEndIsAcceptedOfWhoKnowsThatTheDeviceIsOut() throws {
