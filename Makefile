@@ -11,7 +11,7 @@ INTERFACE = Ferry $(sort $(shell sed -n 's/^@_exported import //p' Sources/Ferry
 
 EXAMPLES = $(patsubst %/Package.swift,%,$(wildcard Examples/*/Package.swift))
 
-.PHONY: help setup demo examples check test interface fuzz fuzz-bytes simulate crash sanitize e2e remote transparency bench bench-instructions format lint docs reference build release \
+.PHONY: help setup demo examples check test interface fuzz fuzz-bytes rosters simulate crash sanitize e2e remote transparency bench bench-instructions format lint docs reference build release \
 	install clean
 
 help: ## Show this list
@@ -43,6 +43,10 @@ SEEDS ?= 100000
 fuzz: setup ## Play random histories until one fails (SEEDS=100000 FIRST=1 to choose them)
 	FERRY_SEEDS=$(SEEDS) FERRY_FIRST_SEED=$(or $(FIRST),$(shell date +%s)0000) Scripts/test --filter RandomHistoryTests
 
+rosters: setup ## Play random memberships by two implementations (SEEDS=100000 FIRST=1 to choose them)
+	FERRY_SEEDS=$(SEEDS) FERRY_FIRST_SEED=$(or $(FIRST),$(shell date +%s)0000) Scripts/test \
+		--filter 'testWhatSealingPromisesOfMembersHolds|testASecondImplementationFindsTheSameRosters'
+
 # Of each kind of bytes from outside, for so many seconds; TARGETS="head segment" to choose.
 SECONDS ?= 60
 fuzz-bytes: setup ## Throw mutated files at every decoder (SECONDS=60 for each, TARGETS="head segment" to choose)
@@ -53,21 +57,23 @@ sanitize: setup ## Run tests under the address sanitizer, and those with threads
 
 # Without SEED: from a seed that differs every time.
 STEPS ?= 40
-simulate: setup ## Play simulated lives of a container until one fails (SEED=7 DEVICES=3 STEPS=40 for one of them)
+simulate: setup ## Play simulated lives of a container until one fails (SEED=7 DEVICES=3 STEPS=40 for one of them, SEALED=1)
 	@$(SWIFT) build -c release --product ferry-simulate
 	@"$$($(SWIFT) build -c release --show-bin-path)/ferry-simulate" --steps $(STEPS) \
 		$(if $(SEED),--seed $(SEED),--seed $$(date +%s)000 --seeds $(or $(LIVES),0)) \
-		$(if $(DEVICES),--devices $(DEVICES)) $(if $(PROVIDER),--provider $(PROVIDER)) $(if $(TRACE),--trace)
+		$(if $(DEVICES),--devices $(DEVICES)) $(if $(PROVIDER),--provider $(PROVIDER)) $(if $(TRACE),--trace) \
+		$(if $(SEALED),$(if $(filter 0,$(SEALED)),--open,--sealed))
 
 # `make test` takes a part of the points. Here they are all taken, with each kind of loss.
 crash: setup ## Fail and kill Ferry at every call that writes, all of them, for hours
 	FERRY_CRASH_POINTS=1000000 FERRY_FAULT_CALLS=1000000 Scripts/test \
 		--filter 'CrashPointTests|SealedCrashTests|SealedDatabaseCrashTests|SQLiteFaultTests|KilledProcessTests|PublicationCrashTests|FaultVFSTests'
 
-e2e: setup ## Two devices and a real Syncthing: writers, cut connections, conflicted copies
+e2e: setup ## Two devices and a real Syncthing, open and sealed: writers, cut connections, conflicted copies, a removal
 	@Scripts/setup syncthing
 	@$(SWIFT) build -c release --product ferry
 	@python3 -B Tests/EndToEnd/syncthing.py "$$($(SWIFT) build -c release --show-bin-path)/ferry"
+	@python3 -B Tests/EndToEnd/syncthing.py "$$($(SWIFT) build -c release --show-bin-path)/ferry" --sealed
 
 # Of so many rows, for the chapter about a large container.
 ROWS ?= 100000

@@ -156,8 +156,9 @@ let package = Package(
         .target(
             name: "FerrySimulator",
             dependencies: [
-                "FerryEngine", "FerryStore", "FerryContainer", "FerryCore", "FerryTestSupport", "CFerrySQLite",
-                .product(name: "GRDB", package: "GRDB.swift"),
+                "FerryEngine", "FerryMembers", "FerryStore", "FerryContainer", "FerrySeal", "FerryCore",
+                "FerryTestSupport",
+                "CFerrySQLite", .product(name: "GRDB", package: "GRDB.swift"),
             ],
             path: "Tests/FerrySimulator", swiftSettings: strict),
         .executableTarget(

@@ -23,6 +23,16 @@ struct Simulate: ParsableCommand {
     var only: String?
     @Option(help: "The kind of folder: \(ProviderKind.allCases.map(\.rawValue).joined(separator: ", ")).")
     var provider: String?
+    /// Whether the container is sealed.
+    enum Sealing: EnumerableFlag {
+        case sealed, open
+
+        static func help(for value: Sealing) -> ArgumentHelp? {
+            value == .sealed ? "The container is sealed." : "The container is open. Without either the seed decides."
+        }
+    }
+
+    @Flag var sealing: Sealing?
     @Flag(help: "Print the story.")
     var trace = false
     @Flag(help: "Go on after a failure, and shrink none.")
@@ -48,7 +58,7 @@ struct Simulate: ParsableCommand {
             let plan = Simulation.Plan(
                 seed: seed + number, devices: devices, steps: steps,
                 only: only.map { Set($0.split(separator: ",").compactMap { Int($0) }) },
-                provider: provider.flatMap(ProviderKind.init(rawValue:)))
+                provider: provider.flatMap(ProviderKind.init(rawValue:)), sealed: sealing.map { $0 == .sealed })
             number += 1
             let outcome = try Simulation.run(plan)
             tally.add(outcome.tally)
@@ -72,6 +82,10 @@ struct Simulate: ParsableCommand {
         say("\nShrunk:\n" + result.trace.joined(separator: "\n"))
         say(result.problems.joined(separator: "\n"))
         let steps = (smallest.only ?? []).sorted().map(String.init).joined(separator: ",")
-        say("\nRepeat it with --seed \(plan.seed) --steps \(plan.steps) --only \(steps) --trace")
+        var arguments = "--seed \(plan.seed) --steps \(plan.steps) --only \(steps)"
+        if let devices = plan.devices { arguments += " --devices \(devices)" }
+        if let provider = plan.provider { arguments += " --provider \(provider.rawValue)" }
+        if let isSealed = plan.sealed { arguments += isSealed ? " --sealed" : " --open" }
+        say("\nRepeat it with \(arguments) --trace")
     }
 }

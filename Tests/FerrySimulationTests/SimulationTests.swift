@@ -1,7 +1,6 @@
 import FerrySimulator
 import FerryTestSupport
 import Foundation
-import Logging
 import XCTest
 
 /// Simulated lives of a container (Docs/Testing.md, "The simulator").
@@ -10,28 +9,12 @@ import XCTest
 final class SimulationTests: XCTestCase {
     override class func setUp() {
         super.setUp()
-        // What a watch would tell an app's log of the faults that it meets is part of the story.
-        LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
-    }
-
-    /// Runs simulations, and says how each that fails is repeated.
-    private func run(_ seeds: Seeds, steps: Int, devices: Int?) throws -> Tally {
-        var tally = Tally()
-        for seed in seeds.all {
-            let outcome = try Simulation.run(Simulation.Plan(seed: seed, devices: devices, steps: steps))
-            tally.add(outcome.tally)
-            for problem in outcome.problems {
-                let plan = "SEED=\(seed) STEPS=\(steps)" + (devices.map { " DEVICES=\($0)" } ?? "")
-                XCTFail("make simulate \(plan): \(problem)")
-            }
-        }
-        print("\(seeds.count) simulations met: \(tally.text)")
-        return tally
+        _ = Lives.quiet
     }
 
     func testAThousandShortLives() throws {
         let seeds = Seeds(defaultCount: 1000)
-        let tally = try run(seeds, steps: 8, devices: 2)
+        let tally = try Lives.run(seeds, steps: 8, devices: 2, sealed: false)
         // A fault counts only where a run shows that it happened.
         for kind in Self.frequentKinds where seeds.count >= 1000 {
             XCTAssertGreaterThan(tally.counts[kind] ?? 0, 0, "\(kind) did not happen")
@@ -40,7 +23,7 @@ final class SimulationTests: XCTestCase {
 
     func testLongLives() throws {
         let seeds = Seeds(defaultCount: 30)
-        let tally = try run(seeds, steps: 40, devices: nil)
+        let tally = try Lives.run(seeds, steps: 40, devices: nil, sealed: false)
         for kind in Self.rareKinds where seeds.count >= 30 {
             XCTAssertGreaterThan(tally.counts[kind] ?? 0, 0, "\(kind) did not happen")
         }
@@ -65,8 +48,8 @@ final class SimulationTests: XCTestCase {
     ]
 
     func testTheSameSeedTellsTheSameStory() throws {
-        for seed: UInt64 in [3, 4, 5] {
-            let plan = Simulation.Plan(seed: seed, steps: 25)
+        for (seed, sealed) in [(3, false), (4, true)] as [(UInt64, Bool)] {
+            let plan = Simulation.Plan(seed: seed, steps: 25, sealed: sealed)
             let (first, second) = (try Simulation.run(plan), try Simulation.run(plan))
             XCTAssertEqual(first.trace, second.trace)
             XCTAssertEqual(first.tally.text, second.tally.text)
@@ -79,16 +62,18 @@ final class SimulationTests: XCTestCase {
         let bundle = Bundle(for: Self.self).bundleURL
         let products = bundle.pathExtension == "xctest" ? bundle.deletingLastPathComponent() : bundle
         let program = products.appendingPathComponent("ferry-simulate")
-        for seed: UInt64 in [6, 7] {
+        for (seed, sealed) in [(6, false), (7, true)] as [(UInt64, Bool)] {
             let process = Process()
             process.executableURL = program
-            process.arguments = ["--seed", "\(seed)", "--steps", "25", "--trace"]
+            process.arguments = [
+                "--seed", "\(seed)", "--steps", "25", "--trace", sealed ? "--sealed" : "--open",
+            ]
             let pipe = Pipe()
             process.standardOutput = pipe
             try process.run()
             let output = try XCTUnwrap(try pipe.fileHandleForReading.readToEnd())
             process.waitUntilExit()
-            let outcome = try Simulation.run(Simulation.Plan(seed: seed, steps: 25))
+            let outcome = try Simulation.run(Simulation.Plan(seed: seed, steps: 25, sealed: sealed))
             let story = outcome.trace.joined(separator: "\n") + "\n"
             XCTAssertEqual(String(decoding: output, as: UTF8.self).prefix(story.count), story[...])
         }

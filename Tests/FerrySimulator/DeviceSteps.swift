@@ -10,7 +10,9 @@ extension Step {
         // The place of a cloned virtual machine does not distinguish the clone from the original.
         let isClone = random.isOne(in: 2)
         let host = isClone ? SimulatedHost(machine: machine.host.machine, file: machine.host.file) : nil
-        let copy = try simulation.makeMachine(host: host)
+        // A cloned computer has the keys, too; another one may have got them with everything else.
+        let hasKeys = simulation.sealed != nil && (isClone || random.isOne(in: 2))
+        let copy = try simulation.makeMachine(host: host, keys: hasKeys ? machine.keys.copy() : nil)
         try machine.copyDatabase(to: copy.path)
         // A person who copies a database waits for the disk.
         copy.faults.takeAsSynchronized()
@@ -47,6 +49,12 @@ extension Step {
             let known = before.union(simulation.ledger.values(by: machine.index))
             simulation.ledger.doubt(known.subtracting(try machine.values()))
         }
+        if let sealed = simulation.sealed {
+            sealed.forget(machine)
+            // Others may remove the device before they read what it had published.
+            simulation.ledger.doubt(before.subtracting(try machine.values()))
+            for other in simulation.living where other !== machine { simulation.ledger.trust(try other.values()) }
+        }
         tell(machine, "is restored from its backup\(isAllSent ? ", all sent" : "")")
         simulation.tally.note("restored")
     }
@@ -54,18 +62,21 @@ extension Step {
     /// The device is stolen, together with unsent changes.
     func lose(_ machine: Machine) throws {
         guard simulation.living.count > 2 else { return }
-        simulation.ledger.doubt(simulation.ledger.values(by: machine.index))
-        for other in simulation.living where other !== machine {
-            // Values already on a remaining device are safe.
-            simulation.ledger.trust(try other.values())
-        }
+        // Values already on a remaining device are safe.
+        try simulation.doubtAll(of: machine)
         try machine.close()
         machine.isLost = true
         tell(machine, "is lost")
         simulation.tally.note("lost devices")
+        guard let sealed = simulation.sealed, sealed.hasThieves else { return }
+        if let thief = try Thief(of: machine, in: simulation) {
+            sealed.thieves.append(thief)
+            simulation.tally.note("thieves")
+        }
     }
 
-    func join() throws {
+    func join(by host: Machine) throws {
+        if let sealed = simulation.sealed { return try joinSealed(host, sealed) }
         guard simulation.machines.count < Simulation.maximumDevices else { return }
         let machine = try simulation.makeMachine()
         if !simulation.kind.isReplicated || random.below(3) > 0 {
@@ -78,7 +89,7 @@ extension Step {
             tell(machine, "joins")
             simulation.tally.note("joined")
         } catch let error as FerryError
-            where Simulation.isExpected(error.code) || [.databaseMissing, .nothingFound].contains(error.code)
+            where simulation.isExpected(error.code) || [.databaseMissing, .nothingFound].contains(error.code)
         {
             tell(machine, "cannot join: \(error.code.rawValue)")
             simulation.tally.note("could not join yet")
@@ -102,7 +113,7 @@ extension Step {
             try replica.retire(device.id)
             tell(machine, "retires \(device.id)")
             simulation.tally.note("retired")
-        } catch let error as FerryError where Simulation.isExpected(error.code) {
+        } catch let error as FerryError where simulation.isExpected(error.code) {
             tell(machine, "cannot retire: \(error.code.rawValue)")
         }
     }
@@ -112,7 +123,7 @@ extension Step {
             let report = try machine.opened().compact()
             simulation.note(report)
             tell(machine, "compacts")
-        } catch let error as FerryError where Simulation.isExpected(error.code) {
+        } catch let error as FerryError where simulation.isExpected(error.code) {
             tell(machine, "cannot compact: \(error.code.rawValue)")
         }
     }
@@ -127,7 +138,7 @@ extension Step {
             tell(machine, "gives a file to d\(other.index)")
             simulation.tally.note("archives")
         } catch let error as FerryError
-            where Simulation.isExpected(error.code) || [.deviceForked, .busy].contains(error.code)
+            where simulation.isExpected(error.code) || [.deviceForked, .busy].contains(error.code)
         {
             // The file comes from the device's own future, or changes wait while the folder is away.
             tell(machine, "cannot give a file to d\(other.index): \(error.code.rawValue)")

@@ -28,7 +28,11 @@ extension Step {
         let losses: [MemoryFileSystem.Loss] = [.nothing, .contents, .everything, .random(random)]
         let loss = losses[simulation.kind == .network ? 0 : random.below(losses.count)]
         do {
-            try simulation.sync(machine, isThorough: random.isOne(in: 2))
+            if simulation.sealed != nil, random.isOne(in: 4) {
+                try rotate(machine)
+            } else {
+                try simulation.sync(machine, isThorough: random.isOne(in: 2))
+            }
             disk.removeFault()
         } catch is SimulatedCrash {
             tell(machine, "is killed")

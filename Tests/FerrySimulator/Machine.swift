@@ -10,12 +10,16 @@ import GRDB
 /// A device of a simulation: a database, kept in step by Ferry and written by an app, and the device's folder.
 final class Machine {
     let index: Int
+    /// The device's name for people.
+    let name: String
     let path: String
     let files: DeviceFileSystem
     /// Faults of the database's disk.
     let faults: FaultVFS
     let clock: SimulatedClock
     let host: SimulatedHost
+    /// Where its computer keeps the keys of sealed containers' devices.
+    let keys: SimulatedKeyStore
     private let random: SimulatedRandom
     private let retention: RetentionSettings
     private(set) var replica: Replica?
@@ -32,22 +36,25 @@ final class Machine {
     private let fastPaths: FastPaths
 
     init(
-        index: Int, path: String, files: DeviceFileSystem, faults: FaultVFS, clock: SimulatedClock, host: SimulatedHost,
-        random: SimulatedRandom, retention: RetentionSettings, fastPaths: FastPaths = .all
+        index: Int, name: String, path: String, files: DeviceFileSystem, faults: FaultVFS, clock: SimulatedClock,
+        host: SimulatedHost,
+        keys: SimulatedKeyStore, random: SimulatedRandom, retention: RetentionSettings, fastPaths: FastPaths = .all
     ) {
         self.index = index
+        self.name = name
         self.faults = faults
         self.path = path
         self.files = files
         self.clock = clock
         self.host = host
+        self.keys = keys
         self.random = random
         self.retention = retention
         self.fastPaths = fastPaths
     }
 
     var environment: ReplicaEnvironment {
-        ReplicaEnvironment(clock: clock, random: random, fileSystem: files, host: host)
+        ReplicaEnvironment(clock: clock, random: random, fileSystem: files, host: host, keys: keys)
     }
 
     /// The replica; a machine in use has a replica.
@@ -56,32 +63,44 @@ final class Machine {
         return replica
     }
 
+    /// The same device in the hands of a thief, with a folder of the thief's own.
+    func stolen(over files: DeviceFileSystem, random: SimulatedRandom) -> Machine {
+        let machine = Machine(
+            index: index, name: name, path: path, files: files, faults: faults, clock: clock, host: host, keys: keys,
+            random: random, retention: retention, fastPaths: fastPaths)
+        machine.version = version
+        machine.lastTime = lastTime
+        return machine
+    }
+
     // MARK: Beginning
 
     /// Makes the app's database and a container for the database.
-    func create(policies: [PolicySetting]) throws {
+    func create(policies: [PolicySetting], sealed: SealedLife?) throws {
         try Data().write(to: URL(fileURLWithPath: path))
         app = try SimulatedApp.open(path)
         try database { database in
-            try database.execute(sql: SimulatedApp.schema)
+            try database.execute(sql: SimulatedApp.schema + (sealed?.schema ?? ""))
             for number in 0..<4 {
                 try database.execute(sql: "INSERT INTO feed(url) VALUES ('url \(number)')")
                 try database.execute(sql: "INSERT INTO article(feed, guid) VALUES (\(number + 1), 'guid \(number)')")
             }
         }
         let store = try Store(path: path, clock: clock, random: random)
-        let made = try ReplicaSetup(environment: environment).create(
-            store, containerPath: DeviceFileSystem.root, name: "device \(index)"
-        ).replica
+        let setup = ReplicaSetup(
+            environment: environment,
+            sealing: sealed.map { life in .sealed(recovery: { life.recovery = $0 }) } ?? .open)
+        let made = try setup.create(store, containerPath: DeviceFileSystem.root, name: name).replica
         if !policies.isEmpty { try made.setPolicies(policies) }
         try store.close()
         try reopen()
     }
 
     /// Makes a database from the container.
-    func join() throws {
-        let (made, _) = try ReplicaSetup(environment: environment).join(
-            databasePath: path, containerPath: DeviceFileSystem.root, name: "device \(index)")
+    /// - Parameter enrolment: for a sealed container.
+    func join(_ enrolment: Enrolment? = nil) throws {
+        let (made, _) = try ReplicaSetup(environment: environment, enrolment: enrolment).join(
+            databasePath: path, containerPath: DeviceFileSystem.root, name: name)
         try made?.store.close()
         try reopen()
         try findVersion()

@@ -7,13 +7,13 @@ import FerryCore
 /// Paths are relative to the container. `settle` repairs the mischief done to a device's files; copies stay in place.
 final class Provider {
     /// A content of a file; `nil` for a removed file.
-    private struct Version {
+    struct Version {
         var number: Int
         var content: [UInt8]?
     }
 
     /// The provider's knowledge of a device's file.
-    private struct Holding {
+    struct Holding {
         /// The version that the device got or gave; 0 for none.
         var number: Int
         /// The content placed by the provider: any different content is the device's own change.
@@ -23,11 +23,15 @@ final class Provider {
     }
 
     let kind: ProviderKind
-    private var versions: [String: [Version]] = [:]
+    private(set) var versions: [String: [Version]] = [:]
     private var count = 0
-    private var holdings: [Int: [String: Holding]] = [:]
+    private(set) var holdings: [Int: [String: Holding]] = [:]
     /// Names made by the provider on a device, which are no changes of the device: parts and placeholders.
     private var litter: [Int: Set<String>] = [:]
+    /// Directories of which nothing comes to a device any more, until the provider is honest again.
+    var withheld: [Int: [String]] = [:]
+    /// What a malicious provider put somewhere, by path.
+    var strays: [String: [UInt8]] = [:]
     var met: (String) -> Void = { _ in }
 
     init(_ kind: ProviderKind) { self.kind = kind }
@@ -64,13 +68,12 @@ final class Provider {
         }
     }
 
-    private func add(_ path: String, _ content: [UInt8]?) {
+    func add(_ path: String, _ content: [UInt8]?) {
         count += 1
         versions[path, default: []].append(Version(number: count, content: content))
     }
 
-    private func hold(_ path: String, _ device: Int, _ version: Version?, _ content: [UInt8]?, isSpoiled: Bool = false)
-    {
+    func hold(_ path: String, _ device: Int, _ version: Version?, _ content: [UInt8]?, isSpoiled: Bool = false) {
         holdings[device, default: [:]][path] = Holding(
             number: version?.number ?? 0, content: content, isSpoiled: isSpoiled)
     }
@@ -80,6 +83,7 @@ final class Provider {
     /// The paths without the newest version on a device, in the order of names.
     func pending(for device: Int) -> [String] {
         versions.keys.filter { path in
+            if withheld[device]?.contains(where: path.hasPrefix) ?? false { return false }
             let held = holdings[device]?[path]
             return held?.isSpoiled == true || held?.number ?? 0 != versions[path]?.last?.number ?? 0
         }.sorted()
@@ -94,7 +98,7 @@ final class Provider {
         }
     }
 
-    private func place(
+    func place(
         _ version: Version, _ content: [UInt8]?, at path: String, _ device: Int, _ disk: MemoryFileSystem,
         isSpoiled: Bool = false
     ) throws {

@@ -47,7 +47,7 @@ enum SimulatedProperties {
         for machine in simulation.living {
             let who = "d\(machine.index)"
             let replica = try machine.opened()
-            for sql in SimulatedApp.queries(version: min(first.version, machine.version)) {
+            for sql in simulation.queries(version: min(first.version, machine.version)) {
                 let (expected, found) = try (first.rows(sql), machine.rows(sql))
                 if expected == found { continue }
                 simulation.fail(

@@ -131,7 +131,7 @@ final class SimulatedWatch {
             case .failed(let error):
                 simulation.tally.note("watching failed")
                 step.tell(machine, "met \(error.code.rawValue) while it watched")
-                if !Simulation.isExpected(error.code), !Step.isOfTheDisk(error.code) {
+                if !simulation.isExpected(error.code), !Step.isOfTheDisk(error.code) {
                     simulation.fail("d\(machine.index) met while it watched: \(error)")
                 }
             case .started, .following, .leading, .databaseChanged, .reopened, .stopped: break

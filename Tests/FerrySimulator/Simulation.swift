@@ -27,12 +27,18 @@ public final class Simulation {
         public var only: Set<Int>?
         /// The kind of folder; `nil`: decided by the seed.
         public var provider: ProviderKind?
+        /// Whether the container is sealed; `nil`: decided by the seed.
+        public var sealed: Bool?
         /// SQL run on a database at the end, behind Ferry's back: the properties must notice the change.
         public var sabotage: String?
+        /// What is done to a sealed container at the end, which the properties must notice.
+        public var sealedSabotage: SealedSabotage?
 
         public init(
-            seed: UInt64, devices: Int? = nil, steps: Int = 30, only: Set<Int>? = nil, provider: ProviderKind? = nil
+            seed: UInt64, devices: Int? = nil, steps: Int = 30, only: Set<Int>? = nil, provider: ProviderKind? = nil,
+            sealed: Bool? = nil
         ) {
+            self.sealed = sealed
             self.seed = seed
             self.devices = devices
             self.steps = steps
@@ -59,8 +65,10 @@ public final class Simulation {
     let retention: RetentionSettings
     let time = SimulatedClock.Time()
     let folder: URL
+    /// What a life with a sealed container has besides; `nil` for an open one.
+    let sealed: SealedLife?
     /// The disk of a folder that all devices share.
-    private let sharedDisk = MemoryFileSystem()
+    let sharedDisk = MemoryFileSystem()
     private(set) var machines: [Machine] = []
     private(set) var trace: [String] = []
     private(set) var problems: [String] = []
@@ -88,6 +96,10 @@ public final class Simulation {
         retention.segmentBytes = 4 << 10
         retention.rollUpFanout = 2 << random.below(2)
         self.retention = retention
+        // Numbers of their own: so an open life is the same whatever there is for sealed ones.
+        let sealing = SimulatedRandom(seed: plan.seed, stream: 0x5ea1)
+        let isSealed = sealing.isOne(in: 3)
+        sealed = plan.sealed ?? isSealed ? SealedLife(sealing) : nil
         policies = random.isOne(in: 2) ? [PolicySetting(table: "feed", column: "unread", .counter)] : []
         folder = try ScratchFolder.make("ferry-simulation")
         try sharedDisk.createDirectory(at: "/shared")
@@ -117,6 +129,9 @@ public final class Simulation {
         } catch {
             problems.append("\(error)")
         }
+        for thief in sealed?.thieves ?? [] {
+            do { try thief.close() } catch { problems.append("a thief's device does not close: \(error)") }
+        }
         for machine in machines {
             do { try machine.close() } catch { problems.append("device \(machine.index) does not close: \(error)") }
         }
@@ -136,12 +151,15 @@ public final class Simulation {
     // MARK: Devices
 
     private func begin() throws {
-        tell("seed \(plan.seed): \(kind.rawValue), \(beginners) devices, \(policies.isEmpty ? "plain" : "counter")")
-        try makeMachine().create(policies: policies)
+        tell(
+            "seed \(plan.seed): \(kind.rawValue), \(beginners) devices, \(policies.isEmpty ? "plain" : "counter")"
+                + (sealed.map { $0.hasThieves ? ", sealed, thieves" : ", sealed" } ?? ""))
+        if sealed != nil { tally.note("sealed lives") }
+        try makeMachine().create(policies: policies, sealed: sealed)
         for _ in 1..<beginners {
             let machine = try makeMachine()
             for other in machines { try exchange(other) }
-            try machine.join()
+            try letIn(machine)
             try exchange(machine)
         }
     }
@@ -149,27 +167,35 @@ public final class Simulation {
     func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
 
     /// Makes a machine without a database.
-    func makeMachine(host: SimulatedHost? = nil) throws -> Machine {
-        let index = machines.count
+    func makeMachine(host: SimulatedHost? = nil, keys: SimulatedKeyStore? = nil) throws -> Machine {
         let disk = kind.isReplicated ? MemoryFileSystem() : sharedDisk
         if kind.isReplicated {
             try disk.createDirectory(at: "/shared")
             try disk.synchronizeDirectory(at: "/")
         }
+        let machine = try buildMachine(machines.count, over: disk, host: host, keys: keys)
+        machine.files.met = { [unowned self] in tally.note($0) }
+        machines.append(machine)
+        return machine
+    }
+
+    /// Makes a machine that is none of the life's own.
+    func buildMachine(
+        _ index: Int, over disk: MemoryFileSystem, host: SimulatedHost? = nil, keys: SimulatedKeyStore? = nil
+    ) throws -> Machine {
         let place = path("device\(index)")
         try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false)
         // Every other machine takes some of the fast paths.
         var chance = Chance(seed: plan.seed &+ 0xb000 &+ UInt64(index))
         let fastPaths = chance.oneIn(2) ? FastPaths.all : FastPaths(rawValue: UInt8(chance.below(64)))
-        let machine = Machine(
-            index: index, path: place + "/feeds.sqlite", files: DeviceFileSystem(disk),
+        return Machine(
+            index: index, name: ["device \(index)", sealed?.mark].compactMap(\.self).joined(separator: " "),
+            path: place + "/feeds.sqlite", files: DeviceFileSystem(disk),
             faults: try FaultVFS(folder: place), clock: SimulatedClock(time),
             host: host ?? SimulatedHost(machine: "host \(index)", file: 1),
+            keys: keys ?? SimulatedKeyStore(sealed?.witness ?? SimulatedKeyStore.Witness()),
             random: SimulatedRandom(seed: plan.seed, stream: 1_000_000 + UInt64(index)), retention: retention,
             fastPaths: fastPaths)
-        machine.files.met = { [unowned self] in tally.note($0) }
-        machines.append(machine)
-        return machine
     }
 
     /// Machines in use.
@@ -186,6 +212,8 @@ public final class Simulation {
     func fingerprint(_ machine: Machine) throws -> String {
         var bytes: [UInt8] = []
         for (path, content) in try Provider.files(on: machine.files.disk).sorted(by: { $0.key < $1.key }) {
+            // Signatures are other ones each time on Apple's systems.
+            let content = sealed == nil ? content : Array(content.dropLast(64))
             bytes += Array(path.utf8) + ContentHash.checksum(content).bytes
         }
         return hexString(ContentHash.checksum(bytes).bytes.prefix(4))
@@ -193,10 +221,18 @@ public final class Simulation {
 
     /// Writes a line as the app does.
     private func writeLine(_ machine: Machine) throws {
-        let line = "line \(nextCount())"
+        let line = self.line(nextCount())
         try machine.database { try $0.execute(sql: "INSERT INTO line VALUES (?)", arguments: [line]) }
         ledger.note(line: line, by: machine.index)
         tell("d\(machine.index) writes")
+    }
+
+    /// The text of a line.
+    func line(_ count: Int) -> String { ["line \(count)", sealed?.mark].compactMap(\.self).joined(separator: " ") }
+
+    /// The rows as people see them.
+    func queries(version: Int) -> [String] {
+        SimulatedApp.queries(version: version) + (sealed.map { [$0.query] } ?? [])
     }
 
     // MARK: Syncing
@@ -209,6 +245,7 @@ public final class Simulation {
     func sync(_ machine: Machine, isThorough: Bool, isChecked: Bool = true) throws -> SyncReport? {
         machine.setSQLitesTime()
         let who = "d\(machine.index) \(isThorough ? "syncs thoroughly" : "syncs")"
+        let before = try sealed?.look(at: machine)
         do {
             let report = try machine.opened().sync(isThorough: isThorough)
             note(report)
@@ -217,11 +254,12 @@ public final class Simulation {
                 "\(who): sent \(report.published.changes), replayed \(report.replayed.changes)"
                     + (report.conflicts > 0 ? ", \(report.conflicts) conflicts" : "")
                     + (report.renewed.map { ", \($0.reason.rawValue)" } ?? "")
-                    + (waiting.isEmpty ? "" : ", waits: \(waiting)")
+                    + (waiting.isEmpty ? "" : ", waits: \(waiting)") + (report.held == nil ? "" : ", held back")
                     + ", folder \(try fingerprint(machine))")
+            if let before { try sealed?.checkPublished(machine, since: before, self) }
             if isChecked { try SimulatedProperties.checkAlways(machine, self) }
             return report
-        } catch let error as FerryError where Self.isExpected(error.code) {
+        } catch let error as FerryError where isExpected(error.code) {
             tell("\(who): \(error.code.rawValue)")
             tally.note("error \(error.code.rawValue)")
             return nil
@@ -232,6 +270,8 @@ public final class Simulation {
         tally.note("changes replayed", report.replayed.changes)
         tally.note("conflicts", report.conflicts)
         if let renewed = report.renewed { tally.note("renewed as \(renewed.reason.rawValue)") }
+        if report.held != nil { tally.note("held back") }
+        tally.note("let in", report.admitted?.count ?? 0)
         for waiting in report.waiting { tally.note("waiting \(waiting.code)") }
         if let compaction = report.compaction { note(compaction) }
     }
@@ -245,12 +285,13 @@ public final class Simulation {
     }
 
     /// Errors that a person may get while the folder misbehaves.
-    static func isExpected(_ code: FerryError.Code) -> Bool {
+    func isExpected(_ code: FerryError.Code) -> Bool {
         let codes: [FerryError.Code] = [
             .containerMissing, .containerEmpty, .containerMismatch, .damagedFile, .foreignFile, .inputOutput,
             .fileNotThereYet, .logCollected, .containerTooNew, .formatTooNew,
         ]
-        return codes.contains(code)
+        let sealedCodes: [FerryError.Code] = [.notMember, .keyMissing, .notSealed, .enrolmentPending, .codeRefused]
+        return codes.contains(code) || sealed != nil && sealedCodes.contains(code)
     }
 
     // MARK: The end
@@ -265,6 +306,7 @@ public final class Simulation {
             machine.files.meanwhile = nil
             machine.clock.skew = 0
         }
+        try provider.becomeHonest(sharedDisk)
         // Acknowledgements in a round's heads are read in the next round.
         var quiet = 0
         for _ in 0..<40 {
@@ -274,11 +316,14 @@ public final class Simulation {
                 try exchange(machine)
                 guard let report = try sync(machine, isThorough: true) else {
                     hasNews = true
+                    try bringBack(machine)
                     continue
                 }
                 // What is not in the container is waited for, and then told of by a snapshot.
                 let keeps = try !machine.opened().store.reading().undelivered.kept.isEmpty
-                let isNews = report.hasNews || report.replayed.changes > 0 || report.renewed != nil || keeps
+                let isNews =
+                    report.hasNews || report.replayed.changes > 0 || report.renewed != nil || keeps
+                    || report.held != nil
                 hasNews = hasNews || isNews
                 try exchange(machine)
             }
@@ -304,11 +349,18 @@ public final class Simulation {
             let victim = living[living.count - 1]
             try victim.sabotage(sabotage)
         }
+        if let sabotage = plan.sealedSabotage { try sealed?.commit(sabotage, self) }
         try SimulatedProperties.checkAtRest(self)
+        try sealed?.checkAtRest(self)
     }
 
     private func conclude() throws {
         try rest()
+        if problems.isEmpty, let sealed, !sealed.thieves.isEmpty {
+            try expelThieves()
+            try letThievesGoOn()
+            try rest()
+        }
         // For short lives a part is enough: the end is half of their cost.
         guard problems.isEmpty, plan.steps >= Self.manySteps || plan.seed % 4 == 0 else { return }
         // In the end all devices have the app's last version.
@@ -330,8 +382,7 @@ public final class Simulation {
         }
         if machines.count < Self.maximumDevices {
             let machine = try makeMachine()
-            try exchange(machine)
-            try machine.join()
+            try letIn(machine)
             tell("d\(machine.index) joins")
         }
         try rest()

@@ -3,6 +3,7 @@ import FerryCore
 import FerryEngine
 import FerryStore
 import FerryTestSupport
+import Foundation
 import GRDB
 
 /// An event of a simulation, with random numbers of its own.
@@ -20,7 +21,8 @@ struct Step {
     /// The events, with their frequency in about a hundred.
     private enum Event: CaseIterable {
         case write, sync, busySync, watch, exchange, deliver, spoil, mount, fill, flaw, kill, crash, databaseFault,
-            restart, time, skew, copy, backUp, restore, lose, join, migrate, retire, compact, archive, rest
+            restart, time, skew, copy, backUp, restore, lose, join, migrate, retire, compact, archive, rest,
+            deceive, thieve, remove, rotate, renewKeys, leave, enrol
 
         var weight: Int {
             switch self {
@@ -50,16 +52,35 @@ struct Step {
             case .compact: 3
             case .archive: 1
             case .rest: 1
+            case .deceive, .thieve, .remove, .rotate, .renewKeys, .leave, .enrol: 0
+            }
+        }
+
+        /// The frequency in the life of a sealed container.
+        var sealedWeight: Int {
+            switch self {
+            case .join: 6
+            case .lose: 4
+            case .archive: 0
+            case .deceive: 8
+            case .thieve: 12
+            case .enrol: 4
+            case .remove: 3
+            case .rotate: 2
+            case .renewKeys, .leave: 1
+            default: weight
             }
         }
     }
 
     private static let total = Event.allCases.reduce(0) { $0 + $1.weight }
+    private static let sealedTotal = Event.allCases.reduce(0) { $0 + $1.sealedWeight }
 
     private func event() -> Event {
-        var rest = random.below(Self.total)
+        let isSealed = simulation.sealed != nil
+        var rest = random.below(isSealed ? Self.sealedTotal : Self.total)
         for event in Event.allCases {
-            rest -= event.weight
+            rest -= isSealed ? event.sealedWeight : event.weight
             if rest < 0 { return event }
         }
         return .write
@@ -109,12 +130,26 @@ struct Step {
         case .backUp: try backUp(machine)
         case .restore: try restore(machine)
         case .lose: try lose(machine)
-        case .join: try join()
+        case .join: try join(by: machine)
         case .migrate: try migrate(machine)
         case .retire: try retire(machine)
         case .compact: try compact(machine)
         case .archive: try exchangeArchive(machine)
         case .rest: try simulation.rest()
+        case .deceive, .thieve, .remove, .rotate, .renewKeys, .leave, .enrol: try takeSealed(event, machine)
+        }
+    }
+
+    private func takeSealed(_ event: Event, _ machine: Machine) throws {
+        guard let sealed = simulation.sealed else { return }
+        switch event {
+        case .deceive: try deceive(machine)
+        case .thieve: try thieve(sealed)
+        case .remove: try remove(machine, sealed)
+        case .rotate: try rotate(machine)
+        case .renewKeys: try renewKeys(machine)
+        case .leave: try leave(machine)
+        default: try enrol(machine, sealed)
         }
     }
 
@@ -162,8 +197,9 @@ struct Step {
         let count = simulation.nextCount()
         switch random.below(8) {
         case 0:
-            try database.execute(sql: "INSERT INTO line VALUES ('line \(count)')")
-            return [{ $0.note(line: "line \(count)", by: machine.index) }]
+            let line = simulation.line(count)
+            try database.execute(sql: "INSERT INTO line VALUES (?)", arguments: [line])
+            return [{ $0.note(line: line, by: machine.index) }]
         case 1:
             let name = "cell \(random.below(3))"
             let before = try String.fetchOne(database, sql: "SELECT value FROM cell WHERE name = ?", arguments: [name])
@@ -173,6 +209,12 @@ struct Step {
             return [{ $0.note(cell: name, value: "value \(count)", seeing: before, by: machine.index) }]
         case 2:
             try database.execute(sql: "INSERT INTO half VALUES ('pair \(count)', 1), ('pair \(count)', 2)")
+            return []
+        case 3 where simulation.sealed != nil:
+            guard let sealed = simulation.sealed else { return [] }
+            try database.execute(
+                sql: "INSERT OR REPLACE INTO \(sealed.mark) VALUES (?, ?)",
+                arguments: ["\(sealed.mark) \(random.below(4))", Data(sealed.content(count))])
             return []
         default:
             try database.execute(sql: SimulatedApp.statement(random, version: machine.version, count: count))
