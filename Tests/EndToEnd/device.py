@@ -15,7 +15,7 @@ CREATE TABLE note(id INTEGER PRIMARY KEY, author TEXT NOT NULL REFERENCES author
 CREATE TABLE tag(note_id INTEGER NOT NULL REFERENCES note(id) ON DELETE CASCADE, word TEXT NOT NULL,
     PRIMARY KEY(note_id, word)) WITHOUT ROWID;
 CREATE TABLE setting(name TEXT PRIMARY KEY NOT NULL, value TEXT);
-INSERT INTO author(name) VALUES ('laptop'), ('phone'), ('copy');
+INSERT INTO author(name) VALUES ('laptop'), ('phone'), ('copy'), ('tablet');
 INSERT INTO setting VALUES ('colour', 'none');
 """
 
@@ -37,21 +37,30 @@ class Device:
         self.container = os.path.join(self.folder, "shared")
         self.watch = None
         self.count = 0
+        # The computer's own key store.
+        self.keys = os.path.join(self.folder, "keys")
+        self.environment = dict(os.environ, FERRY_KEYS=self.keys)
         os.makedirs(self.container)
 
     # The command
 
-    def run(self, command, *arguments, expecting=0):
-        result = subprocess.run(
-            [self.ferry, command, self.database, *arguments, "--json"], capture_output=True, text=True)
-        if result.returncode != expecting:
+    def attempt(self, command, *arguments, input=None):
+        """Runs a command that may well fail."""
+        return subprocess.run(
+            [self.ferry, command, self.database, *arguments, "--json"], capture_output=True, text=True, input=input,
+            env=self.environment)
+
+    def run(self, command, *arguments):
+        result = self.attempt(command, *arguments)
+        if result.returncode != 0:
             raise SystemExit(f"e2e: ferry {command} on {self.name}: {result.stdout}{result.stderr}")
         return json.loads(result.stdout)
 
     def start_watching(self):
         log = open(os.path.join(self.folder, "watch.log"), "a")
         with log:
-            self.watch = subprocess.Popen([self.ferry, "watch", self.database, "--json"], stdout=log, stderr=log)
+            self.watch = subprocess.Popen(
+                [self.ferry, "watch", self.database, "--json"], stdout=log, stderr=log, env=self.environment)
 
     def stop_watching(self):
         """Ends the process that `start_watching` started, and nothing else."""
