@@ -219,6 +219,7 @@ if Context.environment["FERRY_BENCHMARKS"] != nil {
             name: "FerryBenchmark",
             dependencies: [
                 "CSQLiteSession", "FerryKeyValue", "FerryEngine", "FerryStore", "FerrySchema", "FerryContainer",
+                "FerrySeal",
                 "FerryLog",
                 "FerryCore",
             ],

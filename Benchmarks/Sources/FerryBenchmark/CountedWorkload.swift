@@ -1,5 +1,5 @@
-import FerryCore
 import FerryContainer
+import FerryCore
 import FerryEngine
 import FerryStore
 import Foundation

@@ -37,6 +37,7 @@ struct Options {
                         history               nothing new after many changes
                         size                  3 minutes: join, memory and merge against the size of the store
                         key-value             sets of up to a million members
+                        sealed                4 minutes: a sealed container beside an open one
                         latency, idle         2 minutes each, with 10, 100 and 1,000 devices in the container
           --json      the figures as JSON
           --markdown  the figures as tables of Markdown

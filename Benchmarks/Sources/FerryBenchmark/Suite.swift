@@ -16,6 +16,7 @@ struct Suite {
             try shell(round)
             try rules(round)
             try smallChangesets(round)
+            try sealed(round)
         }
         try boundsOfSizes()
         try history()
@@ -24,6 +25,7 @@ struct Suite {
         try keyValue()
         try latency()
         try idle()
+        try sealedRest()
     }
 
     private func progress(_ text: String) {
@@ -122,6 +124,22 @@ struct Suite {
             progress("small changesets, \(workload.name), round \(round)")
             try SmallChangesetsBenchmark(workload: workload, folder: options.memory, count: count).round(results)
         }
+    }
+
+    private var sealedBenchmark: SealedBenchmark {
+        SealedBenchmark(rows: options.rows, folder: options.memory, singles: options.isQuick ? 50 : 400)
+    }
+
+    private func sealed(_ round: Int) throws {
+        guard options.isWanted("sealed") else { return }
+        progress("sealed, round \(round)")
+        try sealedBenchmark.round(round, results)
+    }
+
+    private func sealedRest() throws {
+        guard options.isWanted("sealed") else { return }
+        progress("sealed, a pair that rests")
+        try sealedBenchmark.rest(intervalSeconds: options.isQuick ? 1 : 10, results)
     }
 
     private func history() throws {

@@ -9,7 +9,7 @@ struct Target {
 
     /// In the order of the report. Of what was not measured the figure is `nil`.
     static var all: [Target] {
-        capture + shell + movement + smallChangesets + space + latency + rest + growth + rules + hardCases
+        capture + shell + movement + smallChangesets + space + latency + rest + growth + rules + hardCases + sealed
     }
 
     private static let songs = Songs(rows: 1)
@@ -187,6 +187,27 @@ struct Target {
                 }
             }
         }
+    }
+
+    /// What sealing may cost.
+    private static var sealed: [Target] {
+        let section = SealedBenchmark.section
+        let lines = [
+            SealedBenchmark.packing, SealedBenchmark.joining, SealedBenchmark.replayingInsertions,
+            SealedBenchmark.replayingUpdates, SealedBenchmark.resting,
+        ]
+        return lines.map { line in
+            Target(name: "\(line), sealed beside open", limit: 1.05, unit: "×") {
+                $0.line(section, line)?.toPlain?.value
+            }
+        } + [
+            Target(name: "\(SealedBenchmark.single), sealed: so much more than open", limit: 1, unit: "ms") {
+                guard let line = $0.line(section, SealedBenchmark.single), let sealed = line.ferry,
+                    let open = line.plain
+                else { return nil }
+                return sealed - open
+            }
+        ]
     }
 
     private static var rules: [Target] {
