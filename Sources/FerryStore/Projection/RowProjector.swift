@@ -8,7 +8,8 @@ import FerrySQL
 /// Runs inside the caller's transaction with foreign keys off, because the rules ensure foreign keys. Rows are written
 /// in any order allowed by keys and UNIQUE values.
 struct RowProjector {
-    /// A part concerning so many times its own number of objects is solved together with the rest.
+    /// A part concerning so many times its own number of objects concerns much. If the next part does, too, that part is
+    /// solved together with the rest: later parts would concern the same again.
     private static let growth = 4
 
     let access: StoreAccess
@@ -78,11 +79,13 @@ struct RowProjector {
         var written = 0
         var rest = seeds[...]
         var unsolved = seeds.count > access.seedsAtOnce ? Set(seeds) : []
+        var concernedMuch = false
         while !rest.isEmpty {
             let part = rest.prefix(access.seedsAtOnce)
             rest = rest.dropFirst(part.count)
             unsolved.subtract(part)
-            let region = try solve(part, besides: rest, unsolved, formerRows, &written)
+            let region = try solve(part, besides: concernedMuch ? rest : [], unsolved, formerRows, &written)
+            concernedMuch = region.objects.count > Self.growth * part.count
             // Objects in a part's region are projected with the part.
             if !rest.isEmpty {
                 rest = rest.filter { !region.contains($0) }[...]
@@ -93,7 +96,7 @@ struct RowProjector {
     }
 
     /// - Parameters:
-    ///   - rest: later objects. They are added if the seeds concern so much that parts would concern the same again.
+    ///   - rest: later objects, to be added if the seeds concern much; empty if they must not be.
     ///   - unsolved: the same objects, to look them up.
     /// - Returns: the solved and written region.
     private func solve(
