@@ -125,6 +125,8 @@ package struct MetaTable {
         case ahead
         /// The number of triggers on each table when last made, as JSON by the table's number.
         case triggers
+        /// The rules of each table when triggers were last made, as JSON by the table's number (`TableShape.rules`).
+        case rules
         /// The first record of a sealed container's membership, in hexadecimal digits; missing for an open container.
         case genesis
     }

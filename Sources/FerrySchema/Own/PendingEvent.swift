@@ -32,6 +32,13 @@ package enum ColumnMask {
         Int64(column / groupSize) << Int64(groupSize) | 1 << Int64(column % groupSize)
     }
 
+    /// The masks for changed columns, one for each group of columns.
+    package static func masks(of columns: some Sequence<Int>) -> [Int64] {
+        var masks: [Int: Int64] = [:]
+        for column in columns { masks[column / groupSize, default: 0] |= mask(of: column) }
+        return masks.sorted { $0.key < $1.key }.map(\.value)
+    }
+
     /// True if a mask names only columns below a count.
     package static func isValid(_ mask: Int64, below count: Int) -> Bool {
         let columns = UInt32(truncatingIfNeeded: mask)

@@ -18,6 +18,16 @@ package struct ColumnMeaning: Codable, Equatable, Sendable {
     package var plainTarget: String?
     package var isPlainObject: Bool
 
+    /// True if values under the plain name mean something else than values with a new target: another kind of value, or
+    /// rows of another table.
+    func differs(from target: String, isObject: Bool) -> Bool {
+        guard let plainTarget, plainTarget != target else { return false }
+        return isPlainObject != isObject || isObject && Self.parent(plainTarget) != Self.parent(target)
+    }
+
+    /// The table of a target.
+    private static func parent(_ target: String) -> Substring { target.prefix { $0 != "(" && $0 != "." } }
+
     /// Names the column under a different meaning.
     package static func variant(_ column: String, _ target: String) -> String { "\(column) → \(target)" }
 
@@ -71,6 +81,7 @@ package struct ColumnMeanings {
         var generations = before
         var isChanged = false
         var numbers = FreeNumbers(connection)
+        let digests = DigestTable(connection)
         for table in registry.tables.values.sorted(by: { $0.id < $1.id }) where table.isLocal {
             guard let local = schema.table(table.name), !registry.leaving.contains(table.id) else { continue }
             let key = Set(table.keyColumnIDs)
@@ -81,13 +92,16 @@ package struct ColumnMeanings {
                 // A column that never referred to anything has no meaning.
                 if known == nil, target.isEmpty, column.reference == nil { continue }
                 let isObject = column.reference != nil
-                var meaning = known ?? ColumnMeaning(target: target, plainTarget: target, isPlainObject: isObject)
+                // A column without a target so far had values of its own.
+                let hadValues = try digests.columns(of: table.id).contains(column.id)
+                var meaning =
+                    known
+                    ?? ColumnMeaning(
+                        target: target, plainTarget: hadValues ? "" : target, isPlainObject: isObject && !hadValues)
                 meaning.target = target
                 if column.formerName != nil, meaning.plainTarget == target { meaning.plainTarget = nil }
                 generations.meanings["\(table.id)", default: [:]][name] = meaning
-                guard column.formerName == nil, meaning.isPlainObject != isObject, let plain = meaning.plainTarget,
-                    plain != target
-                else { continue }
+                guard column.formerName == nil, meaning.differs(from: target, isObject: isObject) else { continue }
                 try Registry.register(
                     table.name, table.identity, columns: [ColumnMeaning.variant(column.name, target)], &numbers,
                     in: connection)

@@ -17,6 +17,9 @@ package struct Generations: Codable, Equatable, Sendable {
     package var leaving: [String: [String]] = [:]
     /// The present and former targets of columns, by the table's number and the column's name in lower case.
     package var meanings: [String: [String: ColumnMeaning]] = [:]
+    /// The former columns that a column's values came from in a migration (`ColumnOrigins`), by the table's number and the
+    /// column's name in lower case.
+    package var origins: [String: [String: [Int]]] = [:]
     /// Rows written in a column waiting for its new meaning, as SQL; by the table's number and the column's name.
     package var rewritten: [String: [String: [String]]] = [:]
     /// Generations shown by this database before. Remote writes to them pass over on arrival.
@@ -34,6 +37,7 @@ package struct Generations: Codable, Equatable, Sendable {
         keys = try values.decodeIfPresent([String: String].self, forKey: .keys) ?? [:]
         leaving = try values.decodeIfPresent([String: [String]].self, forKey: .leaving) ?? [:]
         meanings = try values.decodeIfPresent([String: [String: ColumnMeaning]].self, forKey: .meanings) ?? [:]
+        origins = try values.decodeIfPresent([String: [String: [Int]]].self, forKey: .origins) ?? [:]
         rewritten = try values.decodeIfPresent([String: [String: [String]]].self, forKey: .rewritten) ?? [:]
         left = try values.decodeIfPresent(Set<Int>.self, forKey: .left) ?? []
         writers = try values.decodeIfPresent([String: [String: Int]].self, forKey: .writers) ?? [:]

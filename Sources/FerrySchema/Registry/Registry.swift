@@ -108,6 +108,8 @@ package struct Registry: Sendable {
             }
             bind(self[number], local, schema, present.meanings["\(number)"] ?? [:], leaving: namesLeaving)
             describe(self[number], local)
+            addOrigins(present.origins["\(number)"] ?? [:], to: self[number])
+            markOtherMeanings(self[number])
         }
         for table in tables.values { table.finish() }
         let plain = try PlainReferenceList(connection).applied()
@@ -166,6 +168,23 @@ package struct Registry: Sendable {
                     && equalNames(
                         ColumnMeaning.base(of: table.columns[other].name) ?? table.columns[other].name, column.name)
             }
+        }
+    }
+
+    /// Adds the columns that columns replaced in a migration, as long as the table lacks the former columns.
+    private func addOrigins(_ origins: [String: [Int]], to table: TrackedTable) {
+        for index in table.columns.indices where table.columns[index].isLocal {
+            let formers = (origins[foldedName(table.columns[index].name)] ?? []).filter { former in
+                table.columns.indices.contains(former) && !table.columns[former].isLocal
+            }
+            table.columns[index].precursors += formers
+        }
+    }
+
+    private func markOtherMeanings(_ table: TrackedTable) {
+        let bases = table.columns.compactMap { ColumnMeaning.base(of: $0.formerName ?? $0.name) }
+        for index in table.columns.indices where bases.contains(where: { equalNames($0, table.columns[index].name) }) {
+            table.columns[index].hasOtherMeanings = true
         }
     }
 

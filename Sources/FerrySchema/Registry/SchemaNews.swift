@@ -1,7 +1,7 @@
 import FerryCore
 
-/// A table without triggers for a while, so writes were not recorded: the table was made anew, or its triggers were
-/// dropped.
+/// A table whose triggers did not see all writes for a while: the table was made anew, its triggers were dropped, or its
+/// rows were displaced under a UNIQUE index that the triggers did not know.
 package struct UnseenTable: Codable, Sendable {
     /// The table's number.
     package var table: Int
@@ -11,12 +11,17 @@ package struct UnseenTable: Codable, Sendable {
     package var wasAbsent: Bool
     /// True if the table always existed, without a key for a while: missing rows were deleted.
     package var wasThere: Bool?
+    /// True if other constraints decide about the rows than before.
+    package var hasOtherRules: Bool?
 
-    package init(table: Int, covered: [Int], wasAbsent: Bool, wasThere: Bool? = nil) {
+    package init(
+        table: Int, covered: [Int], wasAbsent: Bool, wasThere: Bool? = nil, hasOtherRules: Bool? = nil
+    ) {
         self.table = table
         self.covered = covered
         self.wasAbsent = wasAbsent
         self.wasThere = wasThere
+        self.hasOtherRules = hasOtherRules
     }
 }
 
@@ -29,8 +34,9 @@ package struct SchemaNews: Codable, Sendable {
     /// Tables new to this database, or with new columns: values of peers may wait for them. They are shown after
     /// pending changes are packed, because the rules would overwrite changes no flush has read.
     package var adopted: [Int] = []
-    /// Tables with display checksums to compute for objects not shown as written. The covered columns changed, or an
-    /// earlier version of Ferry did not compute the checksums. Done together with `adopted`.
+    /// Tables whose objects not shown as written are projected again, with their display checksums. The covered columns or
+    /// the constraints changed, or an earlier version of Ferry did not compute the checksums. Done together with
+    /// `adopted`.
     package var unproven: [Int] = []
 
     package var isEmpty: Bool { unseen.isEmpty && reshaped.isEmpty && adopted.isEmpty && unproven.isEmpty }

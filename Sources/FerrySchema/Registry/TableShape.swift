@@ -24,6 +24,9 @@ package struct TableShape: Equatable {
     /// True if rows have the same meaning under both numbers.
     package static func mean(_ left: UInt64, _ right: UInt64) -> Bool { left >> 32 == right >> 32 }
 
+    /// Identifies the UNIQUE indexes and foreign keys of a table: which rows are one, and which are hidden.
+    package static func rules(_ local: SchemaTable) -> UInt32 { hash(uniqueness(local) + references(local)) }
+
     private static func hash(_ parts: [[String]]) -> UInt32 {
         var hash = WordHash()
         // Repeated parts count once.
@@ -65,18 +68,25 @@ package struct TableShape: Equatable {
             ["column", foldedName(column.name), foldedName(column.collation), column.mayBeNull ? "" : "not null"]
         }
         parts.append(["key"] + local.primaryKey.map(foldedName) + [foldedName(table.mappedKey.collation)])
-        parts += local.uniqueIndexes.map { index in
+        parts += uniqueness(local) + references(local)
+        parts += local.checks.map { ["check", plain($0)] }
+        if local.isStrict { parts.append(["strict"]) }
+        return parts
+    }
+
+    private static func uniqueness(_ local: SchemaTable) -> [[String]] {
+        local.uniqueIndexes.map { index in
             let terms = index.terms.flatMap { term in
                 [term.column.map(foldedName) ?? plain(term.expression ?? ""), foldedName(term.collation)]
             }
             return ["unique"] + terms + ["where", plain(index.condition ?? "")]
         }
-        parts += local.foreignKeys.map { key in
+    }
+
+    private static func references(_ local: SchemaTable) -> [[String]] {
+        local.foreignKeys.map { key in
             ["reference", foldedName(key.parentTable)] + key.columns.map(foldedName) + [foldedName(key.onDelete)]
         }
-        parts += local.checks.map { ["check", plain($0)] }
-        if local.isStrict { parts.append(["strict"]) }
-        return parts
     }
 
     /// Normalizes a text of the schema: removes white space, comments, outer brackets and quotes of names, and folds

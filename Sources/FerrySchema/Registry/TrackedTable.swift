@@ -287,8 +287,10 @@ package struct TrackedColumn: Sendable {
     package var formerName: String?
     /// True if the local table has a column of this name with a different meaning.
     package var isHidden = false
-    /// The same local column under former meanings.
+    /// The same local column under former meanings, and columns that this one replaced in a migration.
     package var precursors: [Int] = []
+    /// True if the column had or has values with another meaning (`ColumnMeaning`).
+    package var hasOtherMeanings = false
     /// The column's name in changesets.
     @inlinable package var travellingName: String { formerName ?? name }
     /// True if the local table has the column and values travel.

@@ -328,9 +328,10 @@ package struct CaptureTriggers {
         return [
             "INSERT INTO ferry_pending(\"table\", event, at, \(keySlots)) "
                 + "SELECT \(table.id), \(PendingEvent.examine.rawValue), \(Self.now), \(keys) \(source);",
-            // At most a single row holds a UNIQUE value, so `last_insert_rowid()` is the sequence of the holder's
-            // record.
-            "INSERT INTO \(table.beforeImageTable)(sequence\(oldColumns)) SELECT last_insert_rowid()\(values) \(source);",
+            // At most a single row holds a UNIQUE value, so `last_insert_rowid()` is the sequence of the holder's record.
+            // Once the app has dropped the index, several rows may hold the value, and nothing is displaced.
+            "INSERT INTO \(table.beforeImageTable)(sequence\(oldColumns)) "
+                + "SELECT last_insert_rowid()\(values) \(source) LIMIT 1;",
         ]
     }
 

@@ -37,6 +37,11 @@ package struct PresentTriggers {
     /// The names of Ferry's triggers recording a table.
     package func names(ofTable number: Int) -> [String] { (own[number] ?? []).map(\.name) }
 
+    /// The text of a trigger recording a table, by the last part of its name; `nil` without the trigger.
+    package func text(_ name: String, ofTable number: Int) -> String? {
+        own[number]?.first { $0.name == "ferry_\(number)_\(name)" }?.text
+    }
+
     /// True if Ferry's triggers recording a table have exactly these texts.
     package func have(_ statements: [String], noting table: TrackedTable) -> Bool {
         Set((own[table.id] ?? []).map(\.text)) == Set(statements)

@@ -30,16 +30,26 @@ struct BeforeImageTable {
     }
 
     /// Updates the table to the present columns. The content stays, except for dropped columns.
-    /// - Returns: the new columns. A column that comes back counts as new.
-    func alter() throws -> [TrackedColumn] {
+    /// - Returns: the new columns. A column that comes back counts as new, and so does a renamed column.
+    func alter(_ renamed: ColumnOrigins.Renamed) throws -> [TrackedColumn] {
         let name = table.beforeImageTable
         let present = try connection.rows("SELECT name FROM pragma_table_info(?)", .text(name)).map { $0[0].text }
+        let formers = Dictionary(renamed.map { ($1, $0) }) { first, _ in first }
         let wanted = table.localColumns.map { "c\($0.id)" }
-        let added = table.localColumns.filter { !present.contains("c\($0.id)") }
-        if Set(wanted) != Set(present.dropFirst()) {
-            let kept = (["sequence"] + wanted.filter(present.contains)).joined(separator: ", ")
+        let added = table.localColumns.filter { column in
+            !present.contains("c\(column.id)") || renamed[column.id] != nil || formers[column.id] != nil
+        }
+        if Set(wanted) != Set(present.dropFirst()) || !renamed.isEmpty {
+            // Where a renamed column's name is used again, the column of that name has no content yet.
+            let sources = table.localColumns.compactMap { column -> (to: String, from: String)? in
+                if formers[column.id] == nil, renamed[column.id] != nil { return nil }
+                let source = "c\(formers[column.id] ?? column.id)"
+                return present.contains(source) ? ("c\(column.id)", source) : nil
+            }
+            let kept = (["sequence"] + sources.map(\.to)).joined(separator: ", ")
+            let former = (["sequence"] + sources.map { "\($0.from) AS \($0.to)" }).joined(separator: ", ")
             let aside = "temp.ferry_aside_\(table.id)"
-            try connection.executeScript("CREATE TEMP TABLE ferry_aside_\(table.id) AS SELECT \(kept) FROM \(name)")
+            try connection.executeScript("CREATE TEMP TABLE ferry_aside_\(table.id) AS SELECT \(former) FROM \(name)")
             try connection.executeScript("DROP TABLE main.\(name)")
             try connection.executeScript(StoreTables.createOldRowsTable(table))
             try connection.executeScript("INSERT INTO \(name)(\(kept)) SELECT \(kept) FROM \(aside)")

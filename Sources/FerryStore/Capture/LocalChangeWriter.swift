@@ -271,7 +271,7 @@ struct LocalChangeWriter {
         var byTime: [HybridTime: ColumnValues] = [:]
         var rest: ColumnValues = [:]
         for (column, value) in operation.values {
-            // A column with a new meaning was written when its former meaning was written.
+            // A column that replaces others was written when those were written.
             let former = table.columns[column].precursors.compactMap { state.registers.stamp(of: $0)?.time }.max()
             if let former, former < .latest,
                 state.registers.stamp(of: column).map({ $0.time <= former }) ?? true
@@ -281,7 +281,9 @@ struct LocalChangeWriter {
             }
             // A remote value waiting for its column is newer.
             if state.kept.fields[column] != nil { continue }
-            if let known = state.registers.stamp(of: column), known.time < .latest {
+            // A value that a migration computed is as old as the row, which nobody has written since.
+            let row = table.columns[column].hasOtherMeanings ? nil : state.registers.newest
+            if let known = state.registers.stamp(of: column) ?? row, known.time < .latest {
                 byTime[known.time.next, default: [:]][column] = value
             } else {
                 rest[column] = value

@@ -34,6 +34,29 @@ struct UnseenTables {
         try meta.set(.triggers, json: Dictionary(uniqueKeysWithValues: counts))
     }
 
+    // MARK: Rules
+
+    /// The tables with other UNIQUE indexes or foreign keys than when triggers were last made.
+    func tablesWithOtherRules(_ registry: Registry, _ schema: Schema) throws -> Set<Int> {
+        let known: [String: UInt32] = try meta.json(.rules) ?? [:]
+        return Set(
+            rules(registry, schema).filter { number, rules in known[number].map { $0 != rules } ?? false }
+                .compactMap { Int($0.key) })
+    }
+
+    /// Saves the rules of each table.
+    func recordRules(_ registry: Registry, _ schema: Schema) throws {
+        try meta.set(.rules, json: rules(registry, schema))
+    }
+
+    private func rules(_ registry: Registry, _ schema: Schema) -> [String: UInt32] {
+        var rules: [String: UInt32] = [:]
+        for table in registry.tables.values where table.isLocal {
+            rules["\(table.id)"] = schema.table(table.name).map(TableShape.rules)
+        }
+        return rules
+    }
+
     private func counts() throws -> [Int: (triggers: Int, hasInsert: Bool)] {
         var names: [Int: String] = [:]
         for entry in try RegisteredTables(connection).all() { names[entry.number] = foldedName(entry.name) }

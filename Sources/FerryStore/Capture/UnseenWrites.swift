@@ -17,6 +17,7 @@ struct UnseenWrites {
     private let checks: FormerChecks
     private let wasAbsent: Bool
     private let wasThere: Bool
+    private let hasOtherRules: Bool
     /// The columns present before and now, without the key's columns.
     private let columns: [TrackedColumn]
     private let keySlots: String
@@ -31,18 +32,18 @@ struct UnseenWrites {
         var left = 0
     }
 
-    init(_ access: StoreAccess, _ table: TrackedTable, covered: [Int], wasAbsent: Bool = false, wasThere: Bool = false)
-    {
+    init(_ access: StoreAccess, _ table: TrackedTable, _ unseen: UnseenTable) {
         self.access = access
         self.table = table
-        self.wasAbsent = wasAbsent
-        self.wasThere = wasThere
+        wasAbsent = unseen.wasAbsent
+        wasThere = unseen.wasThere ?? false
+        hasOtherRules = unseen.hasOtherRules ?? false
         objects = access.objects(of: table.id)
         translator = ReferenceTranslator(access)
-        checks = FormerChecks(table, covered: covered)
-        let known = Set(covered)
+        checks = FormerChecks(table, covered: unseen.covered)
+        let known = Set(unseen.covered)
         let key = Set(table.keyColumnIDs)
-        columns = table.localColumns.filter { (known.contains($0.id) || wasAbsent) && !key.contains($0.id) }
+        columns = table.localColumns.filter { (known.contains($0.id) || unseen.wasAbsent) && !key.contains($0.id) }
         keySlots = table.keyColumns.indices.map { "k\($0)" }.joined(separator: ", ")
     }
 
@@ -56,7 +57,8 @@ struct UnseenWrites {
         let isRemade = wasAbsent && !wasThere
         let isGone = try !hasRows || isRemade || hasOtherKeys()
         let reader = access.reader(of: table.id)
-        let exceptional = try solvedExceptions()
+        // Rows still show what the former rules said, so the present rules do not tell what anomalous rows should show.
+        let exceptional = hasOtherRules ? [:] : try solvedExceptions()
         for id in try shownObjects() {
             let state = try objects.load(id)
             guard let key = pending.presentKey(of: state.key) else { continue }
@@ -283,11 +285,7 @@ struct UnseenWrites {
     }
 
     private func append(_ event: PendingEvent, columns: [Int], _ key: [FieldValue]) throws {
-        var masks: [Int64: Int64] = [:]
-        for column in columns {
-            masks[Int64(column / ColumnMask.groupSize), default: 0] |= ColumnMask.mask(of: column)
-        }
-        for mask in masks.sorted(by: { $0.key < $1.key }) { try append(event, key, mask: mask.value) }
+        for mask in ColumnMask.masks(of: columns) { try append(event, key, mask: mask) }
     }
 
     private func append(review columns: [Int], _ key: [FieldValue]) throws -> Bool {

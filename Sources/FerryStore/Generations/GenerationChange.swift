@@ -141,7 +141,7 @@ struct GenerationChange {
     private func leave(_ object: ObjectID) throws {
         let state = try after.load(object)
         if state.registers.isAlive, !state.shown.hasRow {
-            try UnseenWrites(access, table, covered: []).leave(state)
+            try UnseenWrites(access, table, UnseenTable(table: table.id, covered: [], wasAbsent: false)).leave(state)
         }
     }
 

@@ -23,7 +23,8 @@ extension StoreSession {
         var taken: [UnseenChanges] = []
         for table in access.registry.parentsFirst where table.isLocal {
             guard let covered = coverage[table.id], covered.isShown else { continue }
-            let findings = try UnseenWrites(access, table, covered: covered.columns).note()
+            let unseen = UnseenTable(table: table.id, covered: covered.columns, wasAbsent: false)
+            let findings = try UnseenWrites(access, table, unseen).note()
             let changes = UnseenChanges(
                 table: table.name, changed: findings.changed, inserted: findings.inserted,
                 deleted: findings.deleted, left: findings.left)

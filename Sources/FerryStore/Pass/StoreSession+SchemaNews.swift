@@ -10,9 +10,7 @@ extension StoreSession {
         if news.unseen.isEmpty, news.reshaped.isEmpty { return }
         for unseen in news.unseen {
             guard let table = access.registry.tables[unseen.table], table.isLocal else { continue }
-            _ = try UnseenWrites(
-                access, table, covered: unseen.covered, wasAbsent: unseen.wasAbsent, wasThere: unseen.wasThere ?? false
-            ).note()
+            _ = try UnseenWrites(access, table, unseen).note()
         }
         for number in news.reshaped {
             guard let table = access.registry.tables[number] else { continue }

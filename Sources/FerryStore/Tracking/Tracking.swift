@@ -99,6 +99,7 @@ struct Tracking {
         let triggered = try unseen.tablesWithTriggers().union(released)
         var news = SchemaNews()
         var numbers = FreeNumbers(connection)
+        let registered = try columnCounts(known)
         for record in plan.tracked {
             guard let table = schema.table(record.name) else { continue }
             try Registry.register(
@@ -107,30 +108,39 @@ struct Tracking {
         var registry = try Registry(connection, schema)
         let meanings = ColumnMeanings(connection, schema)
         if try meanings.update(registry) { registry = try Registry(connection, schema) }
+        let present = try PresentTriggers(connection)
+        let remade = coverage.filter { known.contains($0.key) && !triggered.contains($0.key) }.mapValues(\.columns)
+        let renamed = try ColumnOrigins(connection).update(registry, present, remade: remade)
+        if !renamed.isEmpty || !remade.isEmpty { registry = try Registry(connection, schema) }
+        for (number, columns) in renamed {
+            try PendingTable(connection).rename(columns, in: number, width: registry[number].keyColumns.count)
+        }
+        let ruled = try unseen.tablesWithOtherRules(registry, schema)
+        let returned = tablesWithReturnedColumns(registry, registered, coverage.mapValues(\.columns))
         if isPacked { try meanings.appendRewritten(registry) } else { try meanings.recordRewritten(registry) }
         try PendingTable(connection).widen(to: registry.keyWidth)
         // Parents first: a child's record then finds the parent's record, even if a flush ends in between.
         let names = Set(plan.tracked.map { foldedName($0.name) })
         let planned = Set(registry.tables.values.filter { $0.isLocal && names.contains(foldedName($0.name)) }.map(\.id))
-        let present = try PresentTriggers(connection)
         let local = registry.parentsFirst.filter { planned.contains($0.id) }
         let begun = try BeforeImageTable.makeAbsent(local, connection)
         for table in local {
-            let hasNews = try makeTriggers(table, present) || begun.contains(table.id)
+            let hasNews = try makeTriggers(table, present, renamed[table.id] ?? [:]) || begun.contains(table.id)
             if hasNews || !triggered.contains(table.id) { news.adopted.append(table.id) }
             if arriving.contains(table.id) {
                 // The rows come from a former generation (`GenerationChange`).
                 continue
             }
-            // A table with triggers has recorded its rows; a new or rebuilt table has not.
+            // A table with triggers has recorded its rows; a new or rebuilt table has not. Triggers from before a new
+            // UNIQUE index do not see the rows that OR REPLACE displaces under that index.
             if !known.contains(table.id) {
                 try recordRows(table, areOld: rowsAreOld)
-            } else if !triggered.contains(table.id) {
+            } else if !triggered.contains(table.id) || ruled.contains(table.id) {
                 let covered = coverage[table.id]
                 news.unseen.append(
                     UnseenTable(
                         table: table.id, covered: covered?.columns ?? [], wasAbsent: !(covered?.isShown ?? false),
-                        wasThere: covered.map { !$0.columns.isEmpty }))
+                        wasThere: covered.map { !$0.columns.isEmpty }, hasOtherRules: ruled.contains(table.id)))
             }
         }
         // Triggers that followed a renamed table record nothing useful.
@@ -148,12 +158,11 @@ struct Tracking {
             let hasLostColumns = try DigestCoverage.enter(
                 table, local.map { TableShape(table, $0, registry) }, connection)
             let isRemade = table.isLocal && known.contains(number) && !triggered.contains(number)
-            if hasLostColumns || isRemade {
-                news.reshaped.append(number)
-                news.unproven.append(number)
-            }
+            if hasLostColumns || isRemade || returned.contains(number) { news.reshaped.append(number) }
+            if hasLostColumns || isRemade || ruled.contains(number) { news.unproven.append(number) }
         }
         try unseen.recordTriggers()
+        try unseen.recordRules(registry, schema)
         try GenerationPlan(connection, schema).recordKeys(of: registry)
         registry.news = try SchemaNews.load(meta)
         registry.news.add(news)
@@ -169,6 +178,28 @@ struct Tracking {
         }
         registry.leftOut = plan.leftOut
         return registry
+    }
+
+    /// The number of registered columns of each table.
+    private func columnCounts(_ tables: Set<Int>) throws -> [Int: Int] {
+        let registered = RegisteredTables(connection)
+        return Dictionary(
+            uniqueKeysWithValues: try tables.map { ($0, try registered.columns(of: $0).count) })
+    }
+
+    /// The tables with a column that they had before, and lacked for a while. Such a column shows its default, and the
+    /// checksums are of its former values.
+    /// - Parameters:
+    ///   - registered: the number of columns of each table before this update.
+    ///   - covered: the columns covered by the object checksums.
+    private func tablesWithReturnedColumns(
+        _ registry: Registry, _ registered: [Int: Int], _ covered: [Int: [Int]]
+    ) -> Set<Int> {
+        Set(
+            registry.tables.values.filter { table in
+                guard table.isLocal, let former = covered[table.id], !former.isEmpty else { return false }
+                return table.localColumns.contains { $0.id < registered[table.id] ?? 0 && !former.contains($0.id) }
+            }.map(\.id))
     }
 
     /// The foreign keys added to the schema since the last check, and broken by present rows.
@@ -205,12 +236,14 @@ struct Tracking {
     /// Replaces a table's triggers by triggers for the present columns, unless they are equal: each dropped or made
     /// trigger makes SQLite read the schema.
     /// - Returns: true if the database has new columns; peers' values may wait for them.
-    private func makeTriggers(_ table: TrackedTable, _ present: PresentTriggers) throws -> Bool {
+    private func makeTriggers(
+        _ table: TrackedTable, _ present: PresentTriggers, _ renamed: ColumnOrigins.Renamed
+    ) throws -> Bool {
         let statements = CaptureTriggers(table: table).statements
         let areThere = present.are(statements, of: table)
         if !areThere { try drop(present.names(ofTable: table.id)) }
-        let added = try BeforeImageTable(table, connection).alter()
-        for column in added { try recordValues(of: column, table) }
+        let added = try BeforeImageTable(table, connection).alter(renamed)
+        for column in added { try recordValues(of: column, table, ofAllRows: renamed[column.id] != nil) }
         if !areThere { try connection.executeScript(statements.joined(separator: ";\n")) }
         return !added.isEmpty
     }
@@ -250,11 +283,12 @@ struct Tracking {
     }
 
     /// Records values of a new column from before its triggers: every value but the default. For a column that replaces
-    /// a former meaning, all rows are recorded. A peer's value waiting for the column takes precedence
-    /// (`LocalChangeWriter`).
-    private func recordValues(of column: TrackedColumn, _ table: TrackedTable) throws {
+    /// others, all rows are recorded. A peer's value waiting for the column takes precedence (`LocalChangeWriter`).
+    /// - Parameter ofAllRows: true for a new column with the former name of a renamed column.
+    private func recordValues(of column: TrackedColumn, _ table: TrackedTable, ofAllRows: Bool) throws {
         let condition =
-            column.precursors.isEmpty ? " WHERE \(quoted(column.name)) IS NOT (\(column.defaultSQL ?? "NULL"))" : ""
+            column.precursors.isEmpty && !ofAllRows
+            ? " WHERE \(quoted(column.name)) IS NOT (\(column.defaultSQL ?? "NULL"))" : ""
         let keys = PendingTable.Keys(
             query: "SELECT \(table.keyList) FROM \(quoted(table.name))\(condition)", width: table.keyColumns.count)
         try PendingTable(connection).note(.review, in: table.id, keys, mask: ColumnMask.mask(of: column.id))

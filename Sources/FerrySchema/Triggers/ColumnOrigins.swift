@@ -1,0 +1,102 @@
+import FerryCore
+import FerrySQL
+
+/// Finds the former columns of new columns: a migration renamed a column, or made the table anew with other columns.
+///
+/// Nobody wrote the values of such a column when the migration ran. They count as written just after the values of the
+/// former columns (`TrackedColumn.precursors`), so every device may migrate at a time of its own.
+package struct ColumnOrigins {
+    /// The columns of a table that were renamed: present numbers by former numbers.
+    package typealias Renamed = [Int: Int]
+
+    private let connection: SQLConnection
+    private var meta: MetaTable { MetaTable(connection: connection) }
+
+    package init(_ connection: SQLConnection) { self.connection = connection }
+
+    /// Records the former columns of all new columns.
+    /// - Parameters:
+    ///   - registry: the present tables, with new columns registered.
+    ///   - triggers: the triggers from before the migration. ALTER TABLE RENAME COLUMN rewrites the names in them
+    ///     (https://www.sqlite.org/lang_altertable.html#alter_table_rename_column).
+    ///   - remade: the columns from before the migration of each table made anew, by the table's number.
+    /// - Returns: the renamed columns of each table, by its number; empty without any.
+    package func update(
+        _ registry: Registry, _ triggers: PresentTriggers, remade: [Int: [Int]]
+    ) throws -> [Int: Renamed] {
+        let before = try Generations.load(meta)
+        var generations = before
+        var renamed: [Int: Renamed] = [:]
+        for table in registry.tables.values where table.isLocal && !registry.leaving.contains(table.id) {
+            var origins: [Int: [Int]] = [:]
+            if let columns = remade[table.id] {
+                let gone = columns.filter { table.columns.indices.contains($0) && isGone(table.columns[$0], table) }
+                for column in table.localColumns
+                where !gone.isEmpty && !columns.contains(column.id) && !table.keyColumnIDs.contains(column.id) {
+                    origins[column.id] = gone
+                }
+            } else {
+                let columns = self.renamed(table, triggers)
+                for (former, present) in columns { origins[present] = [former] }
+                if !columns.isEmpty { renamed[table.id] = columns }
+            }
+            for (column, formers) in origins {
+                let name = foldedName(table.columns[column].name)
+                generations.origins["\(table.id)", default: [:]][name] = formers.sorted()
+            }
+        }
+        if generations != before { try generations.save(meta) }
+        return renamed
+    }
+
+    /// True for a column that the table had before, outside its key. A column with a new meaning is still there
+    /// (`ColumnMeanings`).
+    private func isGone(_ column: TrackedColumn, _ table: TrackedTable) -> Bool {
+        let name = ColumnMeaning.base(of: column.name) ?? column.name
+        return !column.isLocal && !table.keyColumnIDs.contains(column.id) && !column.isHidden
+            && !table.localColumns.contains { equalNames($0.name, name) }
+    }
+
+    private func renamed(_ table: TrackedTable, _ triggers: PresentTriggers) -> Renamed {
+        guard let text = triggers.text("delete", ofTable: table.id) else { return [:] }
+        var renamed: Renamed = [:]
+        for (former, name) in Self.recordedColumns(text, in: table.beforeImageTable) {
+            guard table.columns.indices.contains(former), !table.keyColumnIDs.contains(former) else { continue }
+            let column = table.columns[former]
+            // A column with a new meaning has another number and the same name.
+            if equalNames(ColumnMeaning.base(of: column.name) ?? column.name, name) { continue }
+            guard let present = table.localColumns.first(where: { equalNames($0.name, name) }), present.id != former,
+                !table.keyColumnIDs.contains(present.id)
+            else { continue }
+            renamed[former] = present.id
+        }
+        return renamed
+    }
+
+    /// Reads the columns from `INSERT INTO ferry_old_3(sequence, c0, c2) VALUES (last_insert_rowid(), OLD."a", OLD."b")`.
+    /// - Returns: the names by the columns' numbers; empty for another text.
+    static func recordedColumns(_ trigger: String, in table: String) -> [Int: String] {
+        guard let start = trigger.ranges(of: "INSERT INTO \(table)(sequence").last?.upperBound,
+            let end = trigger[start...].firstIndex(of: ")"),
+            let values = trigger[end...].firstRange(of: "last_insert_rowid()")?.upperBound
+        else { return [:] }
+        let numbers = trigger[start..<end].split(separator: ", c").compactMap { Int($0) }
+        var names: [String] = []
+        var rest = trigger[values...]
+        while rest.hasPrefix(", OLD.\"") {
+            rest = rest.dropFirst(", OLD.\"".count)
+            var name = ""
+            while let quote = rest.firstIndex(of: "\"") {
+                name += rest[..<quote]
+                rest = rest[rest.index(after: quote)...]
+                if rest.first != "\"" { break }
+                // A doubled quote stands for one in the name.
+                name.append("\"")
+                rest = rest.dropFirst()
+            }
+            names.append(name)
+        }
+        guard names.count == numbers.count else { return [:] }
+        return Dictionary(zip(numbers, names)) { first, _ in first }
+    }
+}

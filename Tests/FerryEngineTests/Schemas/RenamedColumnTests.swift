@@ -1,0 +1,160 @@
+import FerryEngine
+import FerryTestSupport
+import XCTest
+
+/// A column gets another name, or a migration computes its values, on every device at a time of its own. Nobody writes
+/// when a migration runs, so no write and no deletion may be lost by one.
+final class RenamedColumnTests: XCTestCase {
+    private let rename = "ALTER TABLE item RENAME COLUMN name TO title"
+    private let titles = "SELECT id, title FROM item ORDER BY id"
+
+    private func makeFleet(
+        _ schema: String = """
+        CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT, size INTEGER);
+        INSERT INTO item VALUES (1, 'one', 1), (2, 'two', 2), (3, 'three', 3);
+        """
+    ) throws -> Fleet {
+        let fleet = try Fleet()
+        try fleet.start(schema)
+        try fleet.join()
+        return fleet
+    }
+
+    private func assertSound(_ fleet: Fleet, _ query: String, _ expected: String, line: UInt = #line) throws {
+        try fleet.settle()
+        for (index, replica) in fleet.replicas.enumerated() {
+            XCTAssertEqual(try fleet.shell(index, query), expected, "device \(index)", line: line)
+            XCTAssertEqual(try replica.verify(deep: true).differences.map(\.problem), [], line: line)
+            let standings = try replica.status().devices.map(\.standing)
+            XCTAssertEqual(standings, standings.map { _ in .inStep }, line: line)
+        }
+    }
+
+    func testUnsentWritesAndDeletionsOutliveRenamesOnBothDevices() throws {
+        let fleet = try makeFleet()
+        try fleet.shell(0, "UPDATE item SET name = 'ONE' WHERE id = 1; DELETE FROM item WHERE id = 2")
+        try fleet.shell(0, rename)
+        try fleet.shell(1, rename)
+        try assertSound(fleet, titles, "1|ONE\n3|three\n")
+    }
+
+    func testAWriteThatTheOtherDeviceHasNotHeardOfOutlivesItsRename() throws {
+        let fleet = try makeFleet()
+        try fleet.shell(0, "UPDATE item SET name = 'ONE' WHERE id = 1")
+        _ = try fleet.replicas[0].sync()
+        try fleet.shell(0, rename)
+        _ = try fleet.replicas[0].sync()
+        try fleet.shell(0, "UPDATE item SET title = 'Two' WHERE id = 2")
+        _ = try fleet.replicas[0].sync()
+        // The second device was away all the time, and wrote another column.
+        try fleet.shell(1, "UPDATE item SET size = 10")
+        try fleet.shell(1, rename)
+        try assertSound(fleet, titles, "1|ONE\n2|Two\n3|three\n")
+        XCTAssertEqual(try fleet.shell(0, "SELECT DISTINCT size FROM item"), "10\n")
+    }
+
+    func testALaterWriteUnderTheFormerNameWins() throws {
+        let fleet = try makeFleet()
+        try fleet.shell(0, "UPDATE item SET name = 'ONE' WHERE id = 1")
+        try fleet.shell(0, rename)
+        _ = try fleet.replicas[0].sync()
+        try fleet.shell(1, "UPDATE item SET name = 'Uno' WHERE id = 1; INSERT INTO item VALUES (4, 'four', 4)")
+        try fleet.shell(1, rename)
+        try assertSound(fleet, titles, "1|Uno\n2|two\n3|three\n4|four\n")
+    }
+
+    func testColumnsChangePlacesWithUnsentWrites() throws {
+        let fleet = try makeFleet(
+            "CREATE TABLE item(id INTEGER PRIMARY KEY, a, b); INSERT INTO item VALUES (1, 'a', 'b')")
+        let swap = """
+            ALTER TABLE item RENAME COLUMN a TO c; ALTER TABLE item RENAME COLUMN b TO a; ALTER TABLE item RENAME COLUMN c TO b;
+            """
+        try fleet.shell(0, "UPDATE item SET a = 'A'")
+        for device in 0...1 { try fleet.shell(device, swap) }
+        try assertSound(fleet, "SELECT a, b FROM item", "b|A\n")
+    }
+
+    func testAnotherColumnGetsTheFormerName() throws {
+        let fleet = try makeFleet()
+        try fleet.shell(0, "UPDATE item SET name = 'ONE' WHERE id = 1")
+        for device in 0...1 {
+            try fleet.shell(device, rename + "; ALTER TABLE item ADD COLUMN name TEXT DEFAULT 'new'")
+        }
+        try assertSound(
+            fleet, "SELECT id, title, name FROM item ORDER BY id", "1|ONE|new\n2|two|new\n3|three|new\n")
+    }
+
+    func testARowDeletedBeforeTheRenameComesBackWhole() throws {
+        let fleet = try makeFleet(
+            """
+            CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT, size INTEGER);
+            CREATE TABLE part(id INTEGER PRIMARY KEY, item INTEGER NOT NULL REFERENCES item(id));
+            INSERT INTO item VALUES (1, 'one', 1), (2, 'two', 2);
+            """)
+        try fleet.shell(0, "DELETE FROM item WHERE id = 1")
+        try fleet.shell(1, "INSERT INTO part VALUES (1, 1)")
+        for device in 0...1 { try fleet.shell(device, rename) }
+        try assertSound(fleet, "SELECT id, title, size FROM item ORDER BY id", "1|one|1\n2|two|2\n")
+    }
+
+    func testAForeignKeyGetsAnotherName() throws {
+        let fleet = try makeFleet(
+            """
+            CREATE TABLE artist(id INTEGER PRIMARY KEY, name TEXT);
+            CREATE TABLE album(id INTEGER PRIMARY KEY, title TEXT, artist INTEGER REFERENCES artist(id) ON DELETE SET NULL);
+            INSERT INTO artist VALUES (1, 'a'), (2, 'b'); INSERT INTO album VALUES (1, 'x', 1), (2, 'y', 1);
+            """)
+        try fleet.shell(0, "UPDATE album SET artist = 2 WHERE id = 1")
+        for device in 0...1 { try fleet.shell(device, "ALTER TABLE album RENAME COLUMN artist TO performer") }
+        try assertSound(fleet, "SELECT id, performer FROM album ORDER BY id", "1|2\n2|1\n")
+        try fleet.shell(1, "DELETE FROM artist WHERE id = 2")
+        try assertSound(fleet, "SELECT id, performer FROM album ORDER BY id", "1|\n2|1\n")
+    }
+
+    func testAUniqueColumnOfManyGetsAnotherName() throws {
+        let columns = (0..<40).map { "c\($0) INTEGER DEFAULT 0" }.joined(separator: ", ")
+        let fleet = try makeFleet(
+            "CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT UNIQUE, \(columns)); "
+                + "INSERT INTO item(id, name) VALUES (1, 'one'), (2, 'two')")
+        // The present number of the column is in another mask of the pending change than its former number.
+        try fleet.shell(0, "UPDATE item SET name = 'ONE', c1 = 5, c39 = 6 WHERE id = 1")
+        for device in 0...1 { try fleet.shell(device, rename) }
+        try assertSound(fleet, "SELECT id, title, c1, c39 FROM item ORDER BY id", "1|ONE|5|6\n2|two|0|0\n")
+    }
+
+    func testAColumnIsRenamedTwiceBetweenTwoSyncs() throws {
+        let fleet = try makeFleet()
+        try fleet.shell(0, "UPDATE item SET name = 'ONE' WHERE id = 1")
+        try fleet.shell(
+            0, "ALTER TABLE item RENAME COLUMN name TO label; ALTER TABLE item RENAME COLUMN label TO title")
+        try fleet.shell(1, "ALTER TABLE item RENAME COLUMN name TO label")
+        _ = try fleet.replicas[1].sync()
+        try fleet.shell(1, "ALTER TABLE item RENAME COLUMN label TO title")
+        try assertSound(fleet, titles, "1|ONE\n2|two\n3|three\n")
+    }
+
+    /// Rails, Room and older versions of Django make the table anew.
+    func testATableMadeAnewWithAnotherNameOfAColumnLosesNoWrite() throws {
+        let fleet = try makeFleet()
+        let rebuild = """
+            CREATE TABLE new_item(id INTEGER PRIMARY KEY, title TEXT, size INTEGER);
+            INSERT INTO new_item SELECT id, name, size FROM item; DROP TABLE item; ALTER TABLE new_item RENAME TO item;
+            """
+        try fleet.shell(0, "UPDATE item SET name = 'ONE' WHERE id = 1; DELETE FROM item WHERE id = 2")
+        _ = try fleet.replicas[0].sync()
+        for device in 0...1 { try fleet.shell(device, rebuild) }
+        try assertSound(fleet, titles, "1|ONE\n3|three\n")
+    }
+
+    /// The second device migrates days later, and knows nothing of what was written on the first since.
+    func testAValueThatAMigrationComputesOverwritesNoLaterWrite() throws {
+        let fleet = try makeFleet()
+        let migration = "ALTER TABLE item ADD COLUMN full TEXT; UPDATE item SET full = name || ' ' || size"
+        try fleet.shell(0, migration)
+        _ = try fleet.replicas[0].sync()
+        try fleet.shell(0, "UPDATE item SET full = 'edited' WHERE id = 1")
+        _ = try fleet.replicas[0].sync()
+        try fleet.shell(1, migration)
+        try assertSound(fleet, "SELECT id, full FROM item ORDER BY id", "1|edited\n2|two 2\n3|three 3\n")
+    }
+}
