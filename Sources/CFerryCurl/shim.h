@@ -22,6 +22,13 @@ static inline CURLcode ferry_curl_set_data(CURL *handle, CURLoption option, ferr
     return curl_easy_setopt(handle, option, function);
 }
 
+static inline CURLcode ferry_curl_set_progress(CURL *handle, curl_xferinfo_callback function, void *context) {
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, function);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_XFERINFODATA, context);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L);
+    return code;
+}
+
 static inline CURLcode ferry_curl_get_number(CURL *handle, CURLINFO info, long *value) {
     return curl_easy_getinfo(handle, info, value);
 }

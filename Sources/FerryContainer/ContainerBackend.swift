@@ -83,6 +83,12 @@ package protocol ContainerBackend: Sendable {
     /// Tells the others that a device has new files. Call after the files are there. Repeating costs nothing.
     func announce(_ device: DeviceID) throws
 
+    /// As `announce(_:)`, for devices whose files somebody else brought here.
+    func announce(_ devices: [DeviceID]) throws
+
+    /// Ends requests that are under way: they throw. From any thread.
+    func interrupt()
+
     /// Tries the place, for `ferry doctor`; `nil` for a folder, which is tried otherwise.
     func examine() throws -> PlaceExamination?
 
@@ -111,6 +117,8 @@ extension ContainerBackend {
     package func recheck(_ name: String) throws {}
     package func prefetch(_ names: [String]) {}
     package func announce(_ device: DeviceID) throws {}
+    package func announce(_ devices: [DeviceID]) throws {}
+    package func interrupt() {}
     package func examine() throws -> PlaceExamination? { nil }
     package func prepareForCreation() throws {}
     package func completeCreation() throws {}

@@ -7,6 +7,7 @@ import FerryContainer
 package final class CurlTransport: HTTPTransport {
     private let handles = Locked<[Handle]>([])
     private let authorityFile: String?
+    private let interruptions = Locked(0)
     private static let isReady = curl_global_init(3) == CURLE_OK  // CURL_GLOBAL_ALL
 
     /// `@unchecked Sendable` because a handle is only used by the thread that took it out of `handles`.
@@ -32,14 +33,19 @@ package final class CurlTransport: HTTPTransport {
         }
         defer { handles.withLock { $0.append(handle) } }
         curl_easy_reset(handle.pointer)
-        return try Exchange(handle.pointer, maximumBytes).run(request, authorityFile)
+        let start = interruptions.withLock { $0 }
+        let exchange = Exchange(handle.pointer, maximumBytes) { [interruptions] in
+            interruptions.withLock { $0 } != start
+        }
+        return try exchange.run(request, authorityFile)
     }
+
+    package func interrupt() { interruptions.withLock { $0 += 1 } }
 }
 
 /// One request and its answer. The callbacks of libcurl get the exchange as their context.
 private final class Exchange {
     private static let connectMilliseconds = 10_000
-    private static let silenceSeconds = 30
     private static let maximumHeaderBytes = 64 * 1024
 
     private let handle: UnsafeMutableRawPointer
@@ -48,10 +54,12 @@ private final class Exchange {
     private var headers: [String: String] = [:]
     private var headerBytes = 0
     private var isTooLong = false
+    private let isInterrupted: () -> Bool
 
-    init(_ handle: UnsafeMutableRawPointer, _ maximumBytes: Int) {
+    init(_ handle: UnsafeMutableRawPointer, _ maximumBytes: Int, isInterrupted: @escaping () -> Bool) {
         self.handle = handle
         self.maximumBytes = maximumBytes
+        self.isInterrupted = isInterrupted
     }
 
     func run(_ request: HTTPRequest, _ authorityFile: String?) throws(HTTPFailure) -> HTTPResponse {
@@ -70,7 +78,7 @@ private final class Exchange {
         set(CURLOPT_FOLLOWLOCATION, 0)
         set(CURLOPT_CONNECTTIMEOUT_MS, Self.connectMilliseconds)
         set(CURLOPT_LOW_SPEED_LIMIT, 1)
-        set(CURLOPT_LOW_SPEED_TIME, Self.silenceSeconds)
+        set(CURLOPT_LOW_SPEED_TIME, request.silenceSeconds)
         set(CURLOPT_SSL_VERIFYPEER, 1)
         set(CURLOPT_SSL_VERIFYHOST, 2)
         set(CURLOPT_TCP_NODELAY, 1)
@@ -84,6 +92,9 @@ private final class Exchange {
             Exchange.from(context)?.takeHeader(bytes, size * count) ?? 0
         }
         _ = ferry_curl_set_pointer(handle, CURLOPT_HEADERDATA, context)
+        _ = ferry_curl_set_progress(
+            handle, { context, _, _, _, _ in context.flatMap(Exchange.from)?.isInterrupted() ?? false ? 1 : 0 }, context
+        )
         let result = withExtendedLifetime(self) {
             request.url.withCString { url in
                 request.method.withCString { method in
@@ -163,6 +174,7 @@ private final class Exchange {
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
             return HTTPFailure(.unreachable, "no address for that name")
         case CURLE_COULDNT_CONNECT: return HTTPFailure(.unreachable, "nobody answers there")
+        case CURLE_ABORTED_BY_CALLBACK: return HTTPFailure(.interrupted, "it was ended")
         case CURLE_OPERATION_TIMEDOUT: return HTTPFailure(.unreachable, "no answer in time")
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR:
             return HTTPFailure(.certificate, String(cString: curl_easy_strerror(code)))

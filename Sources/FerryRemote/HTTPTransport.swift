@@ -8,6 +8,8 @@ package struct HTTPRequest: Sendable {
     package var headers: [(name: String, value: String)] = []
     /// `nil`: without a body.
     package var body: [UInt8]?
+    /// A server that says nothing for this long is given up, in seconds.
+    package var silenceSeconds = 30
 
     package init(_ method: String, _ url: String, headers: [(name: String, value: String)] = [], body: [UInt8]? = nil) {
         self.method = method
@@ -42,6 +44,8 @@ package struct HTTPFailure: Error, Hashable, Sendable {
         case tooLong
         /// The request cannot be made.
         case impossible
+        /// `interrupt` ended the request.
+        case interrupted
     }
 
     package var kind: Kind
@@ -59,4 +63,12 @@ package protocol HTTPTransport: Sendable {
     /// Sends a request and reads the answer. Redirects are not followed.
     /// - Parameter maximumBytes: the longest body of an answer.
     func perform(_ request: HTTPRequest, maximumBytes: Int) throws(HTTPFailure) -> HTTPResponse
+
+    /// Ends the requests that are under way, within a second. From any thread. Later requests are as before.
+    func interrupt()
+}
+
+extension HTTPTransport {
+    /// Nothing, where no request takes long.
+    package func interrupt() {}
 }

@@ -21,7 +21,8 @@ package final class S3Storage: ObjectStorage {
     private let transport: any HTTPTransport
     private let clock: any WallClock
     private let random: any RandomSource
-    private let wait: @Sendable (_ milliseconds: Int) -> Void
+    private let wait: (@Sendable (_ milliseconds: Int) -> Void)?
+    private let retryPause = RetryPause()
     private let state: Locked<State>
 
     private struct State {
@@ -35,7 +36,7 @@ package final class S3Storage: ObjectStorage {
 
     /// - Parameters:
     ///   - region: used where the location names none.
-    ///   - wait: lets time pass between attempts.
+    ///   - surroundings: time and chance.
     init(
         _ location: S3Location, source: any CredentialSource, transport: any HTTPTransport, region: String? = nil,
         surroundings: Surroundings = Surroundings()
@@ -53,7 +54,8 @@ package final class S3Storage: ObjectStorage {
     struct Surroundings: Sendable {
         var clock: any WallClock = SystemClock()
         var random: any RandomSource = SystemRandom()
-        var wait: @Sendable (_ milliseconds: Int) -> Void = { Thread.sleep(forTimeInterval: Double($0) / 1000) }
+        /// In place of a pause that takes time.
+        var wait: (@Sendable (_ milliseconds: Int) -> Void)?
     }
 
     /// The storage of a location, with the usual credentials and libcurl.
@@ -157,6 +159,7 @@ package final class S3Storage: ObjectStorage {
     /// Sends a request until its answer says something.
     func send(_ call: Call) throws -> HTTPResponse {
         var (attempt, isRefused, corrections) = (1, false, Set<String>())
+        let start = retryPause.interruptions
         while true {
             let credentials = try source.credentials(at: clock.milliseconds(), isRefused: isRefused)
             isRefused = false
@@ -164,8 +167,8 @@ package final class S3Storage: ObjectStorage {
             do {
                 response = try perform(call, credentials)
             } catch {
-                guard error.kind == .unreachable, attempt < Self.maximumAttempts else { throw failure(error, call) }
-                pause(attempt, nil)
+                guard error.kind == .unreachable, attempt < Self.maximumAttempts, pause(attempt, nil, since: start)
+                else { throw failure(error, call) }
                 attempt += 1
                 continue
             }
@@ -173,8 +176,9 @@ package final class S3Storage: ObjectStorage {
             switch S3Verdict(response, isConditional: call.isConditional) {
             case .answer: return response
             case .again:
-                guard attempt < Self.maximumAttempts else { return response }
-                pause(attempt, response.headers["retry-after"].flatMap { Int($0) })
+                guard attempt < Self.maximumAttempts,
+                    pause(attempt, response.headers["retry-after"].flatMap { Int($0) }, since: start)
+                else { return response }
                 attempt += 1
             case .withoutCondition:
                 guard
@@ -222,10 +226,20 @@ package final class S3Storage: ObjectStorage {
         state.withLock { $0.offset = offset.magnitude < 2000 ? 0 : offset }
     }
 
-    private func pause(_ attempt: Int, _ retryAfterSeconds: Int?) {
+    /// Waits before the next attempt.
+    /// - Returns: false where no other attempt is wanted.
+    private func pause(_ attempt: Int, _ retryAfterSeconds: Int?, since start: Int) -> Bool {
         let longest = min(Self.firstWaitMilliseconds << (attempt - 1), Self.longestWaitMilliseconds)
         let least = min(max(retryAfterSeconds ?? 0, 0), 60) * 1000
-        wait(max(Int(random.next() % UInt64(longest + 1)), least))
+        let milliseconds = max(Int(random.next() % UInt64(longest + 1)), least)
+        guard let wait else { return retryPause.wait(milliseconds: milliseconds, since: start) }
+        wait(milliseconds)
+        return retryPause.interruptions == start
+    }
+
+    package func interrupt() {
+        retryPause.interrupt()
+        transport.interrupt()
     }
 
     // MARK: Failures
@@ -248,6 +262,9 @@ package final class S3Storage: ObjectStorage {
                 .limitExceeded,
                 "\(describe(call.key)) is longer than \(call.maximumBytes) bytes; no more are read there.",
                 path: describe(call.key))
+        case .interrupted:
+            return FerryError(
+                .busy, "A request to \(service) was ended before the answer. Try again.", path: describe(""))
         case .impossible:
             return FerryError(.inputOutput, "\(service) cannot be asked: \(failure.reason).", path: describe(""))
         }

@@ -246,4 +246,39 @@ final class StrictStorageTests: XCTestCase {
             XCTAssertTrue("\($0)".contains("127.0.0.1 cannot be reached"), "\($0)")
         }
     }
+
+    func testARequestThatHangsEndsWhenSomebodyAsksForThat() throws {
+        let server = try StrictStorage()
+        let storage = try self.storage(server)
+        try server.control(["faults": [["method": "GET", "action": "hang"]]])
+        let (before, result) = (try server.count(), Locked<FerryError?>(nil))
+        let ended = expectation(description: "the request ends")
+        Thread {
+            do { _ = try storage.get("devices/x", unless: nil, maximumBytes: 10) } catch {
+                result.withLock { $0 = error as? FerryError }
+            }
+            ended.fulfill()
+        }.start()
+        let arrived = XCTNSPredicateExpectation(
+            predicate: NSPredicate { _, _ in (try? server.count()).map { $0 > before } ?? false }, object: nil)
+        wait(for: [arrived], timeout: 30)
+        let start = ContinuousClock.now
+        storage.interrupt()
+        wait(for: [ended], timeout: 30)
+        XCTAssertLessThan(start.duration(to: .now), .seconds(10))
+        XCTAssertEqual(result.withLock { $0 }?.code, .busy)
+        // Later requests are as before.
+        XCTAssertEqual(try storage.get("devices/x", unless: nil, maximumBytes: 10), .absent)
+    }
+
+    func testAPauseBetweenAttemptsEndsAtOnce() {
+        let pause = RetryPause()
+        let start = pause.interruptions
+        XCTAssertTrue(pause.wait(milliseconds: 1, since: start))
+        pause.interrupt()
+        let begin = ContinuousClock.now
+        XCTAssertFalse(pause.wait(milliseconds: 60_000, since: start))
+        XCTAssertLessThan(begin.duration(to: .now), .seconds(30))
+        XCTAssertTrue(pause.wait(milliseconds: 1, since: pause.interruptions))
+    }
 }

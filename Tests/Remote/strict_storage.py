@@ -183,6 +183,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.connection.close()
         if action == "slow":
             time.sleep(0.3)
+        if action == "hang":
+            threading.Event().wait(120)
         try:
             if action is not None and action.isdigit():
                 raise Refused(int(action), {"503": "SlowDown", "500": "InternalError", "403": "AccessDenied"}.get(action, "Error"))

@@ -37,8 +37,8 @@ package final class MemoryStorage: ObjectStorage {
         var lags = false
         /// Objects that a read does not find though they are there.
         var hidden: Set<String> = []
-        /// Objects whose reading fails.
-        var unreadable: Set<String> = []
+        /// Objects whose reading fails, and how.
+        var unreadable: [String: FerryError.Code] = [:]
     }
 
     private let state = Locked(State())
@@ -92,7 +92,10 @@ package final class MemoryStorage: ObjectStorage {
     package func hide(_ keys: Set<String>) { state.withLock { $0.hidden = keys } }
 
     /// Sets the keys whose reading fails, while all others can be read.
-    package func setUnreadable(_ keys: Set<String>) { state.withLock { $0.unreadable = keys } }
+    /// - Parameter code: `accessDenied` for a refusal, `inputOutput` for a failure of the storage's own.
+    package func setUnreadable(_ keys: Set<String>, _ code: FerryError.Code = .inputOutput) {
+        state.withLock { $0.unreadable = Dictionary(uniqueKeysWithValues: keys.map { ($0, code) }) }
+    }
 
     /// All objects, by key.
     package var contents: [String: [UInt8]] { state.withLock { $0.objects.mapValues(\.bytes) } }
@@ -170,10 +173,10 @@ package final class MemoryStorage: ObjectStorage {
     package func get(_ key: String, unless tag: String?, maximumBytes: Int) throws -> ObjectAnswer {
         try request(.get) { state in
             guard let object = state.objects[key], !state.hidden.contains(key) else { return .absent }
-            if state.unreadable.contains(key) {
+            if let code = state.unreadable[key] {
+                let reason = code == .accessDenied ? "403 AccessDenied" : "500 InternalError"
                 throw FerryError(
-                    .inputOutput, "The storage cannot read \(key): 500 InternalError. Try again later.",
-                    path: describe(key))
+                    code, "The storage cannot read \(key): \(reason). Try again later.", path: describe(key))
             }
             if object.tag == tag { return .same }
             guard object.bytes.count <= maximumBytes else {

@@ -36,6 +36,14 @@ package protocol ObjectStorage: Sendable {
 
     /// A place for people: of an object, or of the container for an empty key.
     func describe(_ key: String) -> String
+
+    /// Ends requests that are under way, and waits between attempts: they throw. From any thread; later requests are as before.
+    func interrupt()
+}
+
+extension ObjectStorage {
+    /// Nothing, where no request takes long.
+    package func interrupt() {}
 }
 
 /// What a storage can and cannot do.

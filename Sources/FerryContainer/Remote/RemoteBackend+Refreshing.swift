@@ -166,6 +166,19 @@ extension RemoteBackend {
         try write(entry)
     }
 
+    /// One writing for all of them. What others overwrite at the same moment is found by listings.
+    package func announce(_ devices: [DeviceID]) throws {
+        let entries = devices.map { entry(of: $0) }
+        if state.withLock({ state in entries.allSatisfy { state.handled[$0.device] == $0 } }) { return }
+        _ = try learnLatest()
+        var latest = try state.withLock { $0.latest } ?? LatestSegments(container: containerID())
+        // The last ones stand first: of more than the object names, any are as good.
+        for entry in entries.suffix(LatestSegments.maximumEntries) where !latest.entries.contains(entry) {
+            latest.announce(entry, nonce: random.next())
+        }
+        try put(latest, handling: entries)
+    }
+
     /// The newest files of a device, as the listing knows them.
     private func entry(of device: DeviceID) -> LatestSegments.Entry {
         state.withLock { state in
@@ -181,6 +194,11 @@ extension RemoteBackend {
     private func write(_ entry: LatestSegments.Entry) throws {
         var latest = try state.withLock { $0.latest } ?? LatestSegments(container: containerID())
         latest.announce(entry, nonce: random.next())
+        try put(latest, handling: [entry])
+        state.withLock { $0.announced?.writes += 1 }
+    }
+
+    private func put(_ latest: LatestSegments, handling entries: [LatestSegments.Entry]) throws {
         guard case .written(let tag) = try storage.put(LatestSegments.name, latest.encoded(), onlyIfAbsent: false)
         else { return }
         let now = clock.milliseconds()
@@ -188,8 +206,7 @@ extension RemoteBackend {
             state.latest = latest
             state.latestTag = tag
             state.latestMilliseconds = now
-            state.handled[entry.device] = entry
-            state.announced?.writes += 1
+            for entry in entries { state.handled[entry.device] = entry }
         }
     }
 

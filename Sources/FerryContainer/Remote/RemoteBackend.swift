@@ -84,6 +84,8 @@ package final class RemoteBackend: ContainerBackend {
 
     package func localPath(_ name: String) -> String? { nil }
 
+    package func interrupt() { storage.interrupt() }
+
     // MARK: Looking
 
     package func checkRoot() throws { try listIfNever() }

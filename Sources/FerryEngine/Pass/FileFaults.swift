@@ -2,9 +2,10 @@ import FerryCore
 
 extension FerryError {
     /// True if the error concerns a single file of the container, or a single device's files, and nothing beyond. The
-    /// caller goes on with the rest.
+    /// caller goes on with the rest. A storage that refuses a single object is such a case; one that refuses everything refuses
+    /// the pass before any device's files are asked for.
     var concernsOneFile: Bool {
-        saysNothing || [.limitExceeded, .inputOutput].contains(code)
+        saysNothing || [.limitExceeded, .inputOutput, .accessDenied].contains(code)
     }
 
     /// True if a file is there and nothing of its content is to be used: damaged, foreign, of a newer Ferry, plain where all is

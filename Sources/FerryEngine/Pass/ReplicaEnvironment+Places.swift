@@ -43,6 +43,9 @@ extension Replica {
         return location.folderPath.map(absolutePath) ?? location.text
     }
 
+    /// Ends requests to a remote container that are under way: a pass fails, and what waits goes with the next one. From any thread.
+    package func interruptRequests() { openPlace.withLock { $0 }?.backend.interrupt() }
+
     /// The place of the database's container. A remote one is the same for the replica's whole life: it knows the listing.
     func place() throws -> any ContainerBackend {
         let text = identity.containerPath

@@ -28,4 +28,12 @@ package struct WatchConfiguration: Sendable {
     package var followMilliseconds = 500
 
     package init() {}
+
+    /// The same, with times that suit the container's place: rclone is asked more seldom, unless other times were chosen.
+    func suiting(_ place: String) -> WatchConfiguration {
+        guard remote == RemoteTiming(), (try? ContainerLocation(place))?.kind == "rclone" else { return self }
+        var suiting = self
+        suiting.remote = .rclone
+        return suiting
+    }
 }

@@ -37,7 +37,7 @@ package final class WatchLoop: Sendable {
         onEvent: @escaping @Sendable (SyncEvent) -> Void
     ) {
         self.replica = replica
-        self.configuration = configuration
+        self.configuration = configuration.suiting(replica.identity.containerPath)
         self.watcher = watcher
         leader = LeaderLock(databasePath: replica.store.path)
         let log = EngineLog(database: replica.store.path)
@@ -52,6 +52,8 @@ package final class WatchLoop: Sendable {
     package func stop() {
         isStopped.withLock { $0 = true }
         watcher.wake()
+        // A pass that waits for a storage would take half a minute for each request.
+        replica.interruptRequests()
     }
 
     private var hasToStop: Bool { isStopped.withLock { $0 } }
@@ -193,6 +195,8 @@ package final class WatchLoop: Sendable {
                 onEvent(.synced(report))
             }
         } catch {
+            // `stop` may have ended a request of the pass: that is no failure of the place.
+            if hasToStop, (error as? FerryError)?.code == .busy { return }
             turns.recordFailure(error, replica.store, onEvent)
         }
     }

@@ -193,6 +193,13 @@ final class RemoteReplicaTests: XCTestCase {
     }
 
     func testAnObjectThatCannotBeReadHoldsUpItsDeviceAlone() throws {
+        for (code, reason) in [(FerryError.Code.inputOutput, "500 InternalError"), (.accessDenied, "403 AccessDenied")]
+        {
+            try checkThatOneDeviceWaits(code, reason)
+        }
+    }
+
+    private func checkThatOneDeviceWaits(_ code: FerryError.Code, _ reason: String) throws {
         let home = try RemoteHome()
         for _ in 0..<3 { try home.addDevice() }
         try home.settle()
@@ -203,10 +210,10 @@ final class RemoteReplicaTests: XCTestCase {
         let device = home.replicas[0].identity.device
         let segment = try XCTUnwrap(
             home.storage.contents.keys.filter { $0.hasPrefix("devices/\(device.hex)/segments/") }.max())
-        home.storage.setUnreadable([segment])
+        home.storage.setUnreadable([segment], code)
         let waiting = try home.replicas[2].sync().waiting
-        XCTAssertEqual(waiting.map(\.device), ["device0"])
-        XCTAssertTrue(waiting[0].reason.contains("500 InternalError"), waiting[0].reason)
+        XCTAssertEqual(waiting.map(\.device), ["device0"], "\(code)")
+        XCTAssertTrue(waiting[0].reason.contains(reason), waiting[0].reason)
         XCTAssertEqual(try home.names(2), ["of 1"])
         home.storage.setUnreadable([])
         try home.assertAgreement(["of 0", "of 1"])
