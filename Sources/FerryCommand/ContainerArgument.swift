@@ -7,11 +7,26 @@ import Foundation
 struct ContainerArgument: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
-            "The container: a folder that the devices share, or s3://bucket/path in an object storage.",
+            "The container: a folder that the devices share, s3://bucket/path in an object storage, or rclone:remote:path.",
             valueName: "container"),
         completion: .directory)
     var place: String
 
+    @OptionGroup var bucket: BucketOptions
+
+    /// The place as one text, with what the options say.
+    var container: String {
+        (try? bucket.location(of: place).text) ?? place  // `validate` has refused what cannot be read
+    }
+
+    func validate() throws {
+        if place.isEmpty { throw ValidationError("Name the container after the database.") }
+        try bucket.check(place)
+    }
+}
+
+/// What belongs to a place in an object storage, beside its name.
+struct BucketOptions: ParsableArguments {
     @Option(help: "Of s3://: the storage's address, as in https://objects.example.net. Without it, Amazon's.")
     var endpoint: String?
 
@@ -30,27 +45,35 @@ struct ContainerArgument: ParsableArguments {
     @Flag(name: .customLong("plain-http"), help: "Of s3://: allow HTTP without TLS beyond a private network.")
     var plainHTTP = false
 
-    /// The place as one text, with what the options say.
-    var container: String {
-        (try? location().text) ?? place  // `validate` has refused what cannot be read
-    }
-
-    func validate() throws {
-        if place.isEmpty { throw ValidationError("Name the container after the database.") }
+    /// Refuses a place that cannot be read, in the words for wrong arguments.
+    func check(_ place: String) throws {
         do {
-            _ = try location()
+            _ = try location(of: place)
         } catch let error as FerryError {
             throw ValidationError(error.message)
         }
     }
 
-    private func location() throws -> ContainerLocation {
+    /// No option was said.
+    static var none: BucketOptions {
+        // Parsed from nothing: every option is optional.
+        (try? BucketOptions.parse([])) ?? BucketOptions()
+    }
+
+    /// True if an option was said.
+    var areSaid: Bool { !said.isEmpty }
+
+    private var said: [(name: String, value: String)] {
         let options: [(name: String, value: String?)] = [
             ("endpoint", endpoint), ("region", region), ("profile", profile), ("style", style),
             ("ca-file", authorityFile.map { URL(fileURLWithPath: $0).standardizedFileURL.path }),
             ("plain-http", plainHTTP ? "yes" : nil),
         ]
-        let said = options.compactMap { option in option.value.map { (name: option.name, value: $0) } }
+        return options.compactMap { option in option.value.map { (name: option.name, value: $0) } }
+    }
+
+    /// A place with what the options say of it.
+    func location(of place: String) throws -> ContainerLocation {
         // What an option says of a bucket decides whether the text can be read at all, as with plain HTTP.
         guard case .s3(var bucket) = try ContainerLocation(said.isEmpty ? place : Self.withoutParameters(place)) else {
             if let option = said.first { throw ValidationError("--\(option.name) is for s3:// containers.") }

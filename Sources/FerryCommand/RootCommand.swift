@@ -40,7 +40,8 @@ struct RootCommand: ParsableCommand {
                 subcommands: [
                     InviteCommand.self, ApproveCommand.self, EnrolCommand.self, KeysCommand.self, SealCommand.self,
                 ]),
-            CommandGroup(name: "Carry and keep", subcommands: [ExportCommand.self, ImportCommand.self]),
+            CommandGroup(
+                name: "Carry and keep", subcommands: [CarryCommand.self, ExportCommand.self, ImportCommand.self]),
             CommandGroup(
                 name: "Look around",
                 subcommands: [

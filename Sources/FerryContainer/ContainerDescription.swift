@@ -6,6 +6,8 @@ import Foundation
 package struct ContainerDescription: Hashable, Sendable {
     /// The name of the file in the container's folder.
     package static let fileName = "container.json"
+    /// The name of the same content in a place to which a container is being carried, until `fileName` comes last of all (`Carrier`).
+    package static let carriedFileName = "carrying.json"
     /// The format that this Ferry writes, and the latest that this Ferry reads.
     package static let currentFormat = 1
     /// A longer file is damaged, in bytes.

@@ -228,10 +228,12 @@ package final class FolderBackend: ContainerBackend {
 
     /// Throws if the folder is missing or has no marker: then the folder is not the container, or not now.
     private func requireMarker() throws {
-        guard case .file = try fileSystem.item(at: path(ContainerDescription.fileName)) else {
-            try checkRoot()
-            throw ContainerDescription.missing(in: root, isEmpty: false)
+        // A container that is being copied here says so until its marker comes, last of all.
+        for name in [ContainerDescription.fileName, ContainerDescription.carriedFileName] {
+            if case .file = try fileSystem.item(at: path(name)) { return }
         }
+        try checkRoot()
+        throw ContainerDescription.missing(in: root, isEmpty: false)
     }
 
     // MARK: Names

@@ -43,17 +43,8 @@ package struct EnvelopeReader: Sendable {
     ///   member, `fileNotThereYet` where more of it or its epoch's key is still to come, `damagedFile` for all else. The caller
     ///   adds the path.
     package func open(_ file: [UInt8], _ kind: FileKind, of device: DeviceID) throws(FerryError) -> Opened {
-        let header = try self.header(file, kind, of: device)
-        guard let keys = keys(device) else {
-            throw FerryError(
-                .foreignFile, "The file is from the device \(device), which is no member. Move it away.", device: device
-            )
-        }
+        let header = try checkSignature(file, kind, of: device)
         let end = file.count - SealSuite.signatureLength
-        let digest = SealSuite.digest(file[..<end])
-        guard keys.isSignature(file[end...], of: "file", digest: digest) else {
-            throw ByteReader.malformed("its signature is wrong")
-        }
         guard let secret = epoch(header.epoch), secret.container == container else {
             throw FerryError(
                 .fileNotThereYet, "The file is sealed with a key that has not arrived. Wait for it.", device: device)
@@ -65,6 +56,26 @@ package struct EnvelopeReader: Sendable {
         }
         let stream = try decrypt(file[Envelope.headerLength..<end], key)
         return Opened(content: try content(of: stream, kind), epoch: header.epoch)
+    }
+
+    /// Checks all of a file that needs no epoch: that it lies in its place, is whole, and is signed by its device.
+    /// - Throws: as `open(_:_:of:)`.
+    @discardableResult
+    package func checkSignature(
+        _ file: [UInt8], _ kind: FileKind, of device: DeviceID
+    ) throws(FerryError) -> Header {
+        let header = try self.header(file, kind, of: device)
+        guard let keys = keys(device) else {
+            throw FerryError(
+                .foreignFile, "The file is from the device \(device), which is no member. Move it away.", device: device
+            )
+        }
+        let end = file.count - SealSuite.signatureLength
+        let digest = SealSuite.digest(file[..<end])
+        guard keys.isSignature(file[end...], of: "file", digest: digest) else {
+            throw ByteReader.malformed("its signature is wrong")
+        }
+        return header
     }
 
     /// Reads the header and holds it against the place and the length of the file.

@@ -123,13 +123,19 @@ final class Watch {
     private let output = Pipe()
     private var buffer = Data()
 
-    init(
+    convenience init(
         _ workshop: Workshop, _ database: String, isJSON: Bool = true, environment: [String: String] = [:]
     ) throws {
+        try self.init(
+            workshop, arguments: ["watch", database] + (isJSON ? ["--json"] : []), environment: environment)
+    }
+
+    /// Starts a command that stays.
+    init(_ workshop: Workshop, arguments: [String], environment: [String: String] = [:]) throws {
         // Not through `env`, so that the signals reach the command itself.
         process = workshop.process([], environment: environment)
         process.executableURL = URL(fileURLWithPath: Workshop.binary)
-        process.arguments = ["watch", database] + (isJSON ? ["--json"] : [])
+        process.arguments = arguments
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
         try process.run()

@@ -19,6 +19,7 @@ final class RemoteHome {
     let folder: URL
     private(set) var replicas: [Replica] = []
     var isSealed = false
+    var retention = RetentionSettings()
 
     init(_ storage: MemoryStorage = MemoryStorage()) throws {
         self.storage = storage
@@ -56,14 +57,16 @@ final class RemoteHome {
             try index == 0
             ? setup.create(store, containerPath: place, name: "device0").replica
             : setup.join(store, containerPath: place, name: "device\(index)").replica
-        replicas.append(made)
-        return made
+        let replica = try Replica(made.store, environment: environment, retention: retention)
+        replicas.append(replica)
+        return replica
     }
 
     /// Begins anew with a device's database, as after a crash.
     func reopen(_ index: Int) throws {
         try replicas[index].store.close()
-        replicas[index] = try Replica(Store(path: databasePath(index), clock: clock), environment: environment)
+        replicas[index] = try Replica(
+            Store(path: databasePath(index), clock: clock), environment: environment, retention: retention)
     }
 
     func write(_ index: Int, _ name: String) throws {

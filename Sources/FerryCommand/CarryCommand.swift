@@ -1,0 +1,201 @@
+import ArgumentParser
+import Ferry
+import FerryContainer
+import Synchronization
+
+/// `ferry carry`.
+struct CarryCommand: DatabaseCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "carry",
+        abstract: "Copy a container between two places, and keep both alike.",
+        usage: "ferry carry <from> <to> [--watch | --dry-run] [<options>]",
+        discussion: """
+            Copies what either place lacks, both ways: a folder, a bucket (s3://…), a remote of rclone's (rclone:…), in any pairing. A place without a container gets one. \
+            No database is needed and no key: a sealed container goes through as it is. No file's content changes, and every \
+            file is checked before it is copied. What is damaged stays behind and is named.
+
+            To move a container: carry, tell each device (`ferry relocate`), carry once more, remove the old place. To let some devices \
+            use a folder and some a bucket, run `ferry carry --watch` on a computer that reaches both. Devices may go on meanwhile in \
+            both places. An interrupted copy goes on when it is repeated, and nobody can join the new place before it is whole.
+
+            What a device removed in its place, as `ferry compact` does, is removed from the other place after an hour. Nothing else is \
+            removed.
+
+            --endpoint, --region, --profile, --style, --ca-file and --plain-http are for the place in a bucket. With two buckets, write \
+            them into the locations: 's3://bucket/music?endpoint=https://objects.example.net'.
+
+            JSON: {"from", "to", "there": {"files", "bytes"}, "back": {"files", "bytes"}, "removed", "leftBehind": [{"path", "code", \
+            "reason"}], "devices", "isNew", "isDryRun", "seconds"}. With --watch an object per line: {"event": "started"}, \
+            {"event": "carried", …}, {"event": "failed", "error": {…}}, {"event": "stopped"}.
+
+            Examples:
+              ferry carry ~/Sync/music s3://music-bucket/music
+              ferry carry ~/Sync/music s3://music-bucket/music --endpoint https://objects.example.net --watch
+              ferry carry s3://music-bucket/music /media/stick/music
+
+            Exit status 65 where a file was left behind, 69 where a place cannot be reached, holds no container or another one, 73 \
+            where the second place has devices of an unknown container, 77 where the storage refuses.
+            """)
+
+    @Argument(help: "Where the container is: a folder, s3://bucket/path or rclone:remote:path.", completion: .directory)
+    var from: String
+
+    @Argument(help: "Where to carry it: a folder, s3://bucket/path or rclone:remote:path.", completion: .directory)
+    var to: String
+
+    @OptionGroup var bucket: BucketOptions
+
+    @Flag(help: "Stay, and keep both places alike until Ctrl-C.")
+    var watch = false
+
+    @Flag(help: "Only say what would be copied.")
+    var dryRun = false
+
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        if from.isEmpty || to.isEmpty {
+            throw ValidationError("Name two places: where the container is, and where to carry it.")
+        }
+        if watch, dryRun { throw ValidationError("--watch and --dry-run contradict each other. Choose one.") }
+        let areBuckets = [from, to].map { $0.lowercased().hasPrefix("s3://") }
+        if bucket.areSaid, areBuckets == [true, true] {
+            throw ValidationError(
+                "With two buckets, write what belongs to each into its location: s3://bucket/music?region=…")
+        }
+        for (place, isBucket) in zip([from, to], areBuckets) {
+            let options = isBucket || areBuckets == [false, false] ? bucket : BucketOptions.none
+            try options.check(place)
+        }
+    }
+
+    private func text(_ place: String) throws -> String {
+        let isBucket = place.lowercased().hasPrefix("s3://")
+        return try (isBucket ? bucket : BucketOptions.none).location(of: place).text
+    }
+
+    func perform(_ console: Console) throws {
+        let carrier = try Carrier(from: text(from), to: text(to))
+        if watch { return try stay(carrier, console) }
+        let report = try ProgressBar.during(console) { try carrier.carry(dryRun: dryRun, progress: $0) }
+        let sentence = CarrySentence(report)
+        if console.isJSON {
+            try console.emit(report)
+        } else {
+            try console.say(sentence.text(console.style))
+            sentence.warn(console)
+        }
+        if !report.leftBehind.isEmpty { throw ExitCode(ExitStatus.badData.rawValue) }
+    }
+
+    private func stay(_ carrier: Carrier, _ console: Console) throws {
+        let teller = CarryReporter(console)
+        let loop = CarryLoop(carrier) { event in teller.tell(event) }
+        let signals = TerminationSignals { loop.stop() }
+        teller.stopWhenNobodyListens { loop.stop() }
+        loop.run()
+        signals.cancel()
+        if let failure = teller.failure { throw failure }
+    }
+}
+
+/// The words for what was carried.
+struct CarrySentence {
+    private let report: CarryReport
+
+    init(_ report: CarryReport) { self.report = report }
+
+    func text(_ style: Style) -> String {
+        let places = "\(report.from) and \(report.to)"
+        guard report.hasNews else { return "\(places) hold the same: nothing to copy." }
+        let verb = report.isDryRun ? "Would copy" : "Copied"
+        var parts: [String] = []
+        if report.there.files > 0 { parts.append("\(amount(report.there)) to \(report.to)") }
+        if report.back.files > 0 { parts.append("\(amount(report.back)) to \(report.from)") }
+        var sentences = parts.isEmpty ? [] : [style.green("\(verb) \(parts.joined(separator: " and ")).")]
+        if report.removed > 0 {
+            sentences.append("Removed \(Wording.count(report.removed, "file")) that nobody reads any more.")
+        }
+        if report.isNew, !report.isDryRun { sentences.append("The container is there now.") }
+        return sentences.joined(separator: " ") + " (\(Wording.duration(report.seconds)))"
+    }
+
+    private func amount(_ way: CarryReport.Way) -> String {
+        Wording.count(way.files, "file") + (report.isDryRun ? "" : ", \(Wording.bytes(way.bytes)),")
+    }
+
+    /// Names what was left behind.
+    func warn(_ console: Console) {
+        for file in report.leftBehind { console.warn("Left behind: \(file.path). \(file.reason)") }
+    }
+}
+
+/// Reports the events of `ferry carry --watch`. Called on the loop's thread; a lock guards the state all the same.
+private final class CarryReporter: Sendable {
+    private struct State {
+        var failure: (any Error)?
+        var giveUp: (@Sendable () -> Void)?
+    }
+
+    private struct Event: Encodable {
+        var event: String
+        var error: FailureReport.Detail?
+    }
+
+    private struct CarriedEvent: Encodable {
+        let report: CarryReport
+
+        private enum CodingKeys: String, CodingKey { case event }
+
+        func encode(to encoder: any Encoder) throws {
+            try report.encode(to: encoder)
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode("carried", forKey: .event)
+        }
+    }
+
+    private let console: Console
+    private let state = Mutex(State())
+
+    init(_ console: Console) { self.console = console }
+
+    /// The action when the output is closed or full.
+    func stopWhenNobodyListens(_ giveUp: @escaping @Sendable () -> Void) {
+        state.withLock { $0.giveUp = giveUp }
+    }
+
+    /// Why the output could not be written.
+    var failure: (any Error)? { state.withLock { $0.failure } }
+
+    func tell(_ event: CarryEvent) {
+        do {
+            try console.isJSON ? emit(event) : say(event)
+        } catch {
+            state.withLock { $0.failure = error }
+            state.withLock { $0.giveUp }?()
+        }
+    }
+
+    private func emit(_ event: CarryEvent) throws {
+        switch event {
+        case .started: try console.emit(Event(event: "started"))
+        case .carried(let report): try console.emit(CarriedEvent(report: report))
+        case .failed(let error): try console.emit(Event(event: "failed", error: FailureReport(error).error))
+        case .stopped: try console.emit(Event(event: "stopped"))
+        }
+    }
+
+    private func say(_ event: CarryEvent) throws {
+        switch event {
+        case .started: try console.say("Keeping both places alike. Press Ctrl-C to end.")
+        case .carried(let report):
+            try console.say("\(time) \(CarrySentence(report).text(console.style))")
+            CarrySentence(report).warn(console)
+        case .failed(let error):
+            console.warn(error.description, at: ReplicaEnvironment.live.clock.milliseconds())
+        case .stopped: try console.say("\(time) Ended.")
+        }
+    }
+
+    private var time: String { console.style.dim(Wording.time(ReplicaEnvironment.live.clock.milliseconds())) }
+}

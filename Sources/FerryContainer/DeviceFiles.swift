@@ -1,0 +1,100 @@
+import FerryCore
+
+/// A file of a device in a container, by what its name says.
+package enum DeviceFile: Hashable, Sendable {
+    case record(RecordName)
+    case claim
+    case segment(SegmentName)
+    case chunk(ChunkName)
+    case manifest(SnapshotName)
+    case head
+
+    /// True for a file that its author replaces or removes; all others have one content.
+    package var changes: Bool { self == .head || self == .claim }
+
+    /// The kind of its content in an envelope; `nil` for records and claims, which are signed and never sealed.
+    package var kind: FileKind? {
+        switch self {
+        case .record, .claim: nil
+        case .segment: .segment
+        case .chunk: .chunk
+        case .manifest: .manifest
+        case .head: .head
+        }
+    }
+
+    /// A longer file is none of this kind, in bytes.
+    package var maximumBytes: Int {
+        switch self {
+        case .record: Container.maximumRecordBytes
+        case .claim: Container.maximumClaimBytes
+        case .segment, .chunk, .manifest: FileKind.segment.maximumFileBytes
+        case .head: FileKind.head.maximumFileBytes
+        }
+    }
+
+    /// The name from the container's root on.
+    package func path(of device: DeviceID) -> String {
+        switch self {
+        case .record(let name): Container.membersDirectory(of: device) + "/" + name.fileName
+        case .claim: Container.claimName(of: device)
+        case .segment(let name): Container.segmentsDirectory(of: device) + "/" + name.fileName
+        case .chunk(let name): Container.snapshotsDirectory(of: device) + "/" + name.fileName
+        case .manifest(let name): Container.snapshotsDirectory(of: device) + "/" + name.fileName
+        case .head: Container.headName(of: device)
+        }
+    }
+}
+
+/// The names of a device's files in one place, whoever counts as a member. Anything that is not exactly such a name is left out: copies
+/// by a syncer, placeholders, files of nobody.
+package struct DeviceFiles: Equatable, Sendable {
+    /// In ascending order.
+    package var segments: [SegmentName] = []
+    /// In ascending order.
+    package var manifests: [SnapshotName] = []
+    package var chunks: Set<ChunkName> = []
+    package var records: Set<RecordName> = []
+    package var hasHead = false
+    package var hasClaim = false
+
+    /// The directory of all devices.
+    package static let directory = Container.devicesDirectory
+
+    package init() {}
+
+    package var isEmpty: Bool { self == DeviceFiles() }
+
+    /// Lists a device's files. No marker is needed, so a container that is only being copied can be looked at.
+    /// - Throws: as `ContainerBackend.list`.
+    package init(of device: DeviceID, in backend: any ContainerBackend) throws {
+        segments = try backend.list(Container.segmentsDirectory(of: device), after: nil)
+            .compactMap { SegmentName($0) }.sorted()
+        for name in try backend.list(Container.snapshotsDirectory(of: device), after: nil) {
+            if let manifest = SnapshotName(name) { manifests.append(manifest) }
+            if let chunk = ChunkName(name) { chunks.insert(chunk) }
+        }
+        manifests.sort()
+        records = Set(
+            try backend.list(Container.membersDirectory(of: device), after: nil).compactMap { RecordName($0) })
+        let names = try backend.list(Container.directory(of: device), after: nil)
+        hasHead = names.contains("head")
+        hasClaim = names.contains("claim")
+    }
+
+    /// A device's directories.
+    package static func directories(of device: DeviceID) -> [String] {
+        [
+            Container.directory(of: device), Container.segmentsDirectory(of: device),
+            Container.snapshotsDirectory(of: device), Container.membersDirectory(of: device),
+        ]
+    }
+
+    /// The devices with a directory, in ascending order.
+    /// - Throws: as `ContainerBackend.list`.
+    package static func devices(in backend: any ContainerBackend) throws -> [DeviceID] {
+        try backend.list(Container.devicesDirectory, after: nil).compactMap { name in
+            DeviceID(name).flatMap { $0.hex == name ? $0 : nil }
+        }.sorted()
+    }
+}

@@ -1,0 +1,83 @@
+import FerryContainer
+import FerryCore
+import FerryMembers
+import FerrySeal
+
+/// Proves that bytes are the file that their name says, without any key of a sealed container: by the checksum of an open one, and by the
+/// signature of the device whose directory it is in.
+struct CarriedFile {
+    let container: ContainerDescription
+    /// The public keys of devices, as records and claims state them. A device's ID follows from its keys, so it does not matter who says
+    /// them.
+    let keys: @Sendable (DeviceID) throws -> DevicePublicKeys?
+
+    private var isSealed: Bool { container.sealing != .none }
+
+    /// - Throws: `damagedFile`, `foreignFile`, `notSealed`, `fileNotThereYet`, `formatTooNew`: the file stays where it is.
+    func check(_ bytes: [UInt8], _ file: DeviceFile, of device: DeviceID) throws {
+        switch file {
+        case .record(let name):
+            let record = try MemberRecord(decoding: bytes, container: container.id)
+            guard name.matches(record.hash) else { throw Self.misnamed }
+            if let keys = try keys(record.author), !record.isSigned(by: keys) {
+                throw ByteReader.malformed("its signature is wrong")
+            }
+        case .claim:
+            let claim = try Claim(decoding: bytes, container: container.id)
+            guard claim.device == device else {
+                throw FerryError(.foreignFile, "The claim is of another device. Move it away.", device: device)
+            }
+        case .segment, .chunk, .manifest, .head:
+            guard let kind = file.kind else { return }
+            if isSealed { try checkSealed(bytes, kind, of: device) } else { try checkOpen(bytes, file, of: device) }
+        }
+    }
+
+    private func checkSealed(_ bytes: [UInt8], _ kind: FileKind, of device: DeviceID) throws {
+        guard let known = try keys(device) else {
+            throw FerryError(
+                .fileNotThereYet, "No record says the keys of the device \(device) yet. Its files cannot be checked.",
+                device: device)
+        }
+        let reader = EnvelopeReader(container: container.id, keys: { _ in known }, epoch: { _ in nil })
+        try reader.checkSignature(bytes, kind, of: device)
+    }
+
+    private func checkOpen(_ bytes: [UInt8], _ file: DeviceFile, of device: DeviceID) throws {
+        guard let checksum = ContentHash.verifiedTrailer(of: bytes) else {
+            throw ByteReader.malformed("its checksum is wrong")
+        }
+        let isNamed =
+            switch file {
+            case .segment(let name): name.matches(checksum)
+            case .manifest(let name): name.matches(checksum)
+            case .chunk(let name): name.hash == checksum
+            case .head, .record, .claim: true
+            }
+        guard isNamed else { throw Self.misnamed }
+        if case .head = file { _ = try head(bytes, of: device) }
+    }
+
+    /// What decides which of two heads is newer.
+    /// - Throws: as `check`, for the head of an open container.
+    func facts(_ bytes: [UInt8], of device: DeviceID) throws -> HeadFacts {
+        var facts = HeadFacts(checksum: ContentHash.checksum(bytes))
+        if isSealed { return facts }
+        guard let head = try head(bytes, of: device) else { return facts }
+        facts.position = head.position
+        facts.writtenMilliseconds = head.writtenMilliseconds
+        facts.logStart = head.logStart
+        return facts
+    }
+
+    /// - Returns: `nil` for a head of a newer Ferry: its checksum is all that is known of it.
+    private func head(_ bytes: [UInt8], of device: DeviceID) throws -> Head? {
+        do {
+            return try Head(decoding: bytes, container: container.id, device: device)
+        } catch let error where error.code == .formatTooNew {
+            return nil
+        }
+    }
+
+    private static var misnamed: FerryError { ByteReader.malformed("it is not the content that its name says") }
+}

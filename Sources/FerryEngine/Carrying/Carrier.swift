@@ -1,0 +1,213 @@
+import FerryContainer
+import FerryCore
+import FerrySeal
+import Foundation
+
+/// Copies a container between two places, both ways: each place gets what it lacks (`ferry carry`). The places are folders, buckets, or what
+/// rclone reaches. No database and no key is needed, and no file's content changes.
+///
+///     let carrier = try Carrier(from: "/home/me/Sync/music", to: "s3://music-bucket/music")
+///     let report = try carrier.carry()
+///
+/// Every file has one writer and one content, so devices may go on in both places meanwhile. A copy that was interrupted goes on when it
+/// is repeated. Calls block, and may come from any thread; one works at a time.
+public final class Carrier: Sendable {
+    /// How long a file has to be superfluous before it is removed, in milliseconds.
+    package static let superfluousMilliseconds: Int64 = 3_600_000
+    /// Requests side by side.
+    static let maximumParallel = 8
+
+    let environment: ReplicaEnvironment
+    let places: BothSides<any ContainerBackend>
+    /// The places as texts.
+    let texts: BothSides<String>
+    private let state = Locked(State())
+    private let lock = NSLock()
+
+    private struct State {
+        /// True once a container was seen in the second place: from then on its absence is an outage.
+        var isThere = false
+        /// Keys that records and claims state, and the records that were read.
+        var keys: [DeviceID: DevicePublicKeys] = [:]
+        var read: Set<String> = []
+        /// Heads and claims as they were last read.
+        var kept: BothSides<[String: VersionedReading<[UInt8]>]> = BothSides(from: [:], to: [:])
+        /// What is remembered, once it was read.
+        var memory: CarryMemory?
+    }
+
+    /// Names two places. Nothing is asked of them yet.
+    /// - Parameters:
+    ///   - from: where the container is: a folder's path, or `s3://bucket/path?…`.
+    ///   - to: where it is carried to; a place without a container gets one.
+    /// - Throws: `invalidArgument` for a text that is no place, or for twice the same.
+    public convenience init(from: String, to: String) throws {
+        try self.init(from: from, to: to, environment: .live)
+    }
+
+    package init(from: String, to: String, environment: ReplicaEnvironment) throws {
+        texts = BothSides(from: try Replica.fullPlace(from), to: try Replica.fullPlace(to))
+        guard texts.from != texts.to else {
+            throw FerryError(.invalidArgument, "Both places are the same. Name the one to carry to.", path: texts.to)
+        }
+        self.environment = environment
+        places = BothSides(
+            from: try environment.backend(at: texts.from), to: try environment.backend(at: texts.to))
+    }
+
+    /// Copies what either place lacks, and removes what nobody reads any more.
+    /// - Parameters:
+    ///   - isThorough: true: list both places. Otherwise remote places are asked for announced news alone.
+    ///   - dryRun: true: only say what would be copied.
+    ///   - progress: called from several threads.
+    /// - Throws: `containerMissing`, `containerEmpty` where a place cannot be reached or the first one holds no container;
+    ///   `containerMismatch` for two different containers; `containerExists` where the second place has devices of an unknown container;
+    ///   `accessDenied`, `credentialsMissing`, `containerTooNew`, `inputOutput`. Whatever was copied by then is whole: repeat the call.
+    ///   A single file that cannot be copied is no error but `CarryReport.leftBehind`.
+    @discardableResult
+    public func carry(
+        isThorough: Bool = true, dryRun: Bool = false, progress: ProgressHandler? = nil
+    ) throws -> CarryReport {
+        lock.lock()
+        defer { lock.unlock() }
+        let start = environment.clock.milliseconds()
+        var report = CarryReport(from: try Self.short(texts.from), to: try Self.short(texts.to))
+        report.isDryRun = dryRun
+        try places.from.refresh(isThorough ? .full : .quick)
+        let source = try Container.open(places.from).details
+        let target = try openTarget(source, isThorough: isThorough, dryRun: dryRun)
+        report.isNew = target == .new
+        let memory = try memory(of: source.id, target)
+        var run = try CarryRun(self, source, target, memory: memory, now: start)
+        try run.run(&report, progress)
+        if !dryRun {
+            if run.memory != memory { try places.to.replace(memoryName, run.memory.encoded()) }
+            state.withLock { ($0.isThere, $0.memory) = (true, run.memory) }
+        }
+        report.seconds = Double(environment.clock.milliseconds() - start) / 1000
+        return report
+    }
+
+    /// Ends requests that are under way: `carry` throws. From any thread.
+    public func interrupt() {
+        places.from.interrupt()
+        places.to.interrupt()
+    }
+
+    private var memoryName: String { CarryMemory.fileName(from: texts.from) }
+
+    private func memory(of container: ContainerID, _ target: Target) throws -> CarryMemory {
+        if let memory = state.withLock({ $0.memory }) { return memory }
+        // In a dry run the second place may not be there at all.
+        if target == .new { return CarryMemory(container: container) }
+        return CarryMemory(
+            decoding: try places.to.read(memoryName, maximumBytes: CarryMemory.maximumBytes), container: container)
+    }
+
+    /// Reads a file of a place.
+    /// - Parameter isKept: true: keep the bytes, and read them again only when the file has another version.
+    func read(_ path: String, maximumBytes: Int, _ side: CarrySide, isKept: Bool) throws -> [UInt8]? {
+        guard isKept, let version = try places[side].version(of: path) else {
+            return try places[side].read(path, maximumBytes: maximumBytes)
+        }
+        let former = state.withLock { $0.kept[side][path] }
+        if let former, former.holds(for: version) { return former.value }
+        let now = environment.clock.milliseconds()
+        guard let bytes = try places[side].read(path, maximumBytes: maximumBytes) else { return nil }
+        let reading = VersionedReading(bytes, version, after: former, milliseconds: now)
+        state.withLock { $0.kept[side][path] = reading }
+        return bytes
+    }
+
+    private static func short(_ text: String) throws -> String { try ContainerLocation(text).shortText }
+
+    // MARK: The second place
+
+    /// What the second place is before anything is copied.
+    enum Target: Equatable {
+        /// It has no container yet, or an interrupted copy of this one.
+        case new
+        case container(ContainerDescription)
+    }
+
+    private func openTarget(_ source: ContainerDescription, isThorough: Bool, dryRun: Bool) throws -> Target {
+        let place = places.to
+        if !state.withLock({ $0.isThere }) {
+            if dryRun {
+                // A folder that is not there yet would be made.
+                do { try place.checkRoot() } catch let error as FerryError where error.code == .containerMissing {
+                    return .new
+                }
+            } else if try !isContainer(place) {
+                return try prepare(place, source)
+            }
+        }
+        try place.refresh(isThorough ? .full : .quick)
+        do {
+            return .container(try Container.open(place).details)
+        } catch let error as FerryError where error.code == .containerEmpty && dryRun {
+            return .new
+        }
+    }
+
+    private func isContainer(_ place: any ContainerBackend) throws -> Bool {
+        do {
+            try place.refresh(.full)
+            try place.checkRoot()
+            return try place.list("", after: nil).contains(ContainerDescription.fileName)
+        } catch let error as FerryError where error.code == .containerMissing && !place.answersFromListing {
+            return false
+        }
+    }
+
+    /// Makes the place, and says what is being carried there: the container's own marker comes last.
+    private func prepare(_ place: any ContainerBackend, _ source: ContainerDescription) throws -> Target {
+        try place.prepareForCreation()
+        let (path, name) = (place.describe(""), ContainerDescription.carriedFileName)
+        if let bytes = try place.read(name, maximumBytes: ContainerDescription.maximumBytes) {
+            let begun = try ContainerDescription(decoding: bytes)
+            guard begun.id == source.id else { throw Self.mismatch(path, begun, source) }
+        } else if try place.list("", after: nil).contains(DeviceFiles.directory) {
+            throw FerryError(
+                .containerExists,
+                "\(path) looks like a container whose \(ContainerDescription.fileName) is missing. Wait until it is synced, or "
+                    + "choose another place.", path: path)
+        }
+        try place.replace(name, source.encoded())
+        return .new
+    }
+
+    static func mismatch(_ path: String, _ there: ContainerDescription, _ source: ContainerDescription) -> FerryError {
+        FerryError(
+            .containerMismatch,
+            "\(path) holds another container, \(there.name). Nothing was copied; choose another place for \(source.name).",
+            path: path)
+    }
+
+    // MARK: Keys
+
+    /// The keys of a device, as a record or a claim in either place states them; `nil` if none does.
+    func keys(of device: DeviceID, in container: ContainerID) throws -> DevicePublicKeys? {
+        if let known = state.withLock({ $0.keys[device] }) { return known }
+        for side in CarrySide.allCases { try learnKeys(places[side], container) }
+        return state.withLock { $0.keys[device] }
+    }
+
+    private func learnKeys(_ place: any ContainerBackend, _ container: ContainerID) throws {
+        for device in try DeviceFiles.devices(in: place) {
+            let files = try DeviceFiles(of: device, in: place)
+            let claims: [DeviceFile] = files.hasClaim ? [.claim] : []
+            for file in files.records.sorted().map({ DeviceFile.record($0) }) + claims {
+                let path = file.path(of: device)
+                if state.withLock({ $0.read.contains(path) }) { continue }
+                // What cannot be read or is damaged states nothing; where it is to be copied, it is named.
+                guard let bytes = try? place.read(path, maximumBytes: file.maximumBytes) else { continue }
+                let stated = StatedKeys.all(in: bytes, file, container)
+                state.withLock { state in
+                    state.keys.merge(stated) { first, _ in first }
+                    if file != .claim { state.read.insert(path) }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,209 @@
+import FerryContainer
+import FerryCore
+
+/// One of the two places of a `Carrier`.
+enum CarrySide: CaseIterable {
+    case from, to
+
+    var other: CarrySide { self == .from ? .to : .from }
+}
+
+/// A pair of things, one for each place.
+struct BothSides<Value> {
+    var from: Value
+    var to: Value
+
+    subscript(side: CarrySide) -> Value {
+        get { side == .from ? from : to }
+        set { if side == .from { from = newValue } else { to = newValue } }
+    }
+}
+
+extension BothSides: Sendable where Value: Sendable {}
+
+/// What a head says that decides which of two is newer. All but the checksum is `nil` where the head is sealed, or is from a newer Ferry.
+struct HeadFacts: Equatable {
+    /// Of the file's bytes.
+    var checksum: Checksum
+    var position: LogPosition?
+    var writtenMilliseconds: Int64?
+    var logStart: UInt64?
+}
+
+/// What is to be done so that both places hold the same of a device: pure decisions from two listings.
+///
+/// - A segment is not copied where a larger one that covers it is, or comes. Nor is a segment that ends before the log's start.
+/// - The place to which the author writes is the one whose log goes further, else the one with the newer head. Of snapshots the place with
+///   the newest manifest is the author's. What such a place lacks was removed there, and is not brought back.
+/// - Nothing is removed but what the author removed itself, once its successor is in both places (`superfluous`).
+struct CarryPlan: Equatable {
+    /// A file to copy, from a place to the other one.
+    struct Copy: Hashable {
+        var file: DeviceFile
+        var source: CarrySide
+    }
+
+    /// In the order in which they become readable: records, segments ascending, chunks, manifests. Heads and claims are decided by their
+    /// content, and come last.
+    var copies: [Copy] = []
+    /// What only a place has that is not the author's, and that nobody reads any more.
+    var superfluous: [Copy] = []
+    /// The place to which the author writes; `nil` where both are alike, and always were.
+    var author: CarrySide?
+
+    /// - Parameters:
+    ///   - files: the listings; without names that are known to be damaged.
+    ///   - heads: `nil` where there is none.
+    ///   - newerHead: the place with the newer head; `nil` for the same head, or none.
+    ///   - home: the author's place as it was last known.
+    init(
+        _ files: BothSides<DeviceFiles>, heads: BothSides<HeadFacts?>, newerHead: CarrySide?, home: CarrySide? = nil
+    ) {
+        let (left, right) = (files.from.segments.last?.last ?? 0, files.to.segments.last?.last ?? 0)
+        author = left == right ? newerHead ?? home : left > right ? .from : .to
+        for side in CarrySide.allCases {
+            let missing = files[side].records.subtracting(files[side.other].records).sorted()
+            copies += missing.map { Copy(file: .record($0), source: side) }
+        }
+        let newest = newerHead ?? .from
+        planSegments(files, logStart: (heads[newest] ?? heads[newest.other])?.logStart)
+        planSnapshots(files)
+    }
+
+    // MARK: Logs
+
+    private mutating func planSegments(_ files: BothSides<DeviceFiles>, logStart: UInt64?) {
+        let covered = BothSides(from: Coverage(files.from.segments), to: Coverage(files.to.segments))
+        for side in CarrySide.allCases {
+            let (here, there) = (files[side], files[side.other])
+            let present = Set(there.segments)
+            let told = logStart ?? 0
+            let start = told > 0 ? told : cut(there, side.other)
+            for segment in here.segments where !present.contains(segment) {
+                let isOver = segment.last < start
+                let isCovered = BothSides(from: covered.from.covers(segment), to: covered.to.covers(segment))
+                guard isOver || isCovered.from || isCovered.to else {
+                    copies.append(Copy(file: .segment(segment), source: side))
+                    continue
+                }
+                // What a log's beginning alone tells, without the author's word, tells it of the author's place only.
+                let isSure = isCovered.from && isCovered.to || segment.last < told || isOver && author == side.other
+                if isSure, author != side { superfluous.append(Copy(file: .segment(segment), source: side)) }
+            }
+        }
+    }
+
+    /// Where a log begins whose head nobody can read here. Its author cuts a log only after a snapshot, and files are copied in
+    /// ascending order: what lies before the first segment of the author's place was removed there.
+    private func cut(_ files: DeviceFiles, _ side: CarrySide) -> UInt64 {
+        guard author != side.other, !files.manifests.isEmpty, let first = files.segments.first else { return 0 }
+        return first.first
+    }
+
+    /// The changesets that larger segments of a listing cover.
+    private struct Coverage {
+        private let segments: [SegmentName]
+        /// The greatest last changeset up to each segment.
+        private let reach: [UInt64]
+
+        init(_ segments: [SegmentName]) {
+            self.segments = segments
+            var greatest: UInt64 = 0
+            reach = segments.map { segment in
+                greatest = max(greatest, segment.last)
+                return greatest
+            }
+        }
+
+        /// True if a larger segment has all changesets of this one.
+        func covers(_ segment: SegmentName) -> Bool {
+            // Of those that do not begin later, backwards as long as any reaches far enough.
+            var index = segments.partitionIndex { $0.first <= segment.first }
+            while index > 0, reach[index - 1] >= segment.last {
+                index -= 1
+                let other = segments[index]
+                if other.last >= segment.last, other.first...other.last != segment.first...segment.last { return true }
+            }
+            return false
+        }
+    }
+
+    // MARK: Snapshots
+
+    private mutating func planSnapshots(_ files: BothSides<DeviceFiles>) {
+        let (left, right) = (files.from.manifests.last, files.to.manifests.last)
+        guard left != right else {
+            guard left != nil, let author else { return }
+            return planRemoval(of: files, author)
+        }
+        let side: CarrySide =
+            switch (left, right) {
+            case (let left?, let right?): left > right ? .from : .to
+            case (nil, _): .to
+            default: .from
+            }
+        let (here, there) = (files[side], files[side.other])
+        copies += here.chunks.subtracting(there.chunks).sorted().map { Copy(file: .chunk($0), source: side) }
+        let known = Set(there.manifests)
+        copies += here.manifests.filter { !known.contains($0) }.map { Copy(file: .manifest($0), source: side) }
+        planRemoval(of: files, side)
+    }
+
+    private mutating func planRemoval(of files: BothSides<DeviceFiles>, _ author: CarrySide) {
+        let (here, there) = (files[author], files[author.other])
+        let kept = Set(here.manifests)
+        superfluous += there.manifests.filter { !kept.contains($0) }
+            .map { Copy(file: .manifest($0), source: author.other) }
+        superfluous += there.chunks.subtracting(here.chunks).sorted()
+            .map { Copy(file: .chunk($0), source: author.other) }
+    }
+}
+
+extension CarryPlan {
+    /// Which of two contents of a file that changes is newer.
+    /// - Parameters:
+    ///   - base: the content that both places had when they were last alike; `nil` if unknown.
+    ///   - isRemovable: true for a file whose absence says something once both had it.
+    /// - Returns: `nil` for the same content, and where nothing tells.
+    static func newer(_ now: BothSides<Checksum?>, base: Checksum?, isRemovable: Bool) -> CarrySide? {
+        if now.from == now.to { return nil }
+        if now.from == nil { return isRemovable && base == now.to ? .from : .to }
+        if now.to == nil { return isRemovable && base == now.from ? .to : .from }
+        guard let base else { return nil }
+        if now.from == base { return .to }
+        return now.to == base ? .from : nil
+    }
+
+    /// The place with the newer head; `nil` for the same one, or none. Of an open container's heads the further position decides, else
+    /// what changed since both were alike, else the time of writing. Of sealed ones the further log decides, then the same.
+    static func newerHead(
+        _ heads: BothSides<HeadFacts?>, base: Checksum?, logs: BothSides<UInt64>
+    ) -> CarrySide? {
+        let checksums = BothSides(from: heads.from?.checksum, to: heads.to?.checksum)
+        if checksums.from == checksums.to { return nil }
+        guard let left = heads.from, let right = heads.to else { return heads.from == nil ? .to : .from }
+        let both = BothSides(from: left, to: right)
+        let positions = [left.position, right.position].map { $0.map { ($0.sequence, $0.time) } }
+        if let first = positions[0], let second = positions[1], first != second {
+            return first > second ? .from : .to
+        }
+        if left.position == nil || right.position == nil, logs.from != logs.to {
+            return logs.from > logs.to ? .from : .to
+        }
+        if let side = newer(checksums, base: base, isRemovable: false) { return side }
+        // Nothing else tells: what is carried is what `from` has. An author that finds an older head writes its own again.
+        return (both.from.writtenMilliseconds ?? 0) >= (both.to.writtenMilliseconds ?? 0) ? .from : .to
+    }
+}
+
+extension Array {
+    /// The number of leading elements for which a predicate holds; it holds for no later ones.
+    fileprivate func partitionIndex(_ isBefore: (Element) -> Bool) -> Int {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if isBefore(self[middle]) { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}

@@ -1,0 +1,331 @@
+import FerryContainer
+import FerryCore
+
+/// One copying of a container between two places: what `Carrier.carry` does once both are known.
+///
+/// The order of deeds: each device's records, segments, chunks, manifests, claim, head. Then the marker, where the second place is new;
+/// then what is remembered; then what others may remove; then `latest`. So a crash at any point leaves files that the next run goes on
+/// from, and nobody can open a place before it is whole.
+struct CarryRun {
+    let carrier: Carrier
+    /// The newer marker's content.
+    let details: ContainerDescription
+    let isNew: Bool
+    private var isDryRun = false
+    let now: Int64
+    /// The place with the newer marker; `nil` where both have the same, or where the second one is new.
+    private let newerMarker: CarrySide?
+    private(set) var memory: CarryMemory
+    private let proof: CarriedFile
+
+    /// What was found and done; shared by threads.
+    struct Result {
+        var ways = BothSides(from: CarryReport.Way(), to: CarryReport.Way())
+        var left: [CarryReport.LeftBehind] = []
+        /// The devices that have new files in a place.
+        var told = BothSides<Set<DeviceID>>(from: [], to: [])
+        var completed = 0
+        /// Files that change, and that were copied or removed: both places have them alike.
+        var settled: [DeviceID: Set<DeviceFile>] = [:]
+        /// Devices of which a file was left behind: another file must not speak of it.
+        var withoutSegment: Set<DeviceID> = []
+        var withoutChunk: Set<DeviceID> = []
+    }
+
+    let result = Locked(Result())
+
+    init(
+        _ carrier: Carrier, _ source: ContainerDescription, _ target: Carrier.Target, memory: CarryMemory, now: Int64
+    ) throws {
+        self.carrier = carrier
+        self.memory = memory
+        self.now = now
+        isNew = target == .new
+        var newer: CarrySide?
+        var details = source
+        if case .container(let there) = target {
+            newer = try Self.newerMarker(source, there, memory, carrier.places.to.describe(""))
+            if newer == .to { details = there }
+        }
+        (self.details, newerMarker) = (details, newer)
+        let container = source.id
+        proof = CarriedFile(container: details) { [carrier] in try carrier.keys(of: $0, in: container) }
+    }
+
+    /// Holds both markers against each other.
+    private static func newerMarker(
+        _ source: ContainerDescription, _ target: ContainerDescription, _ memory: CarryMemory, _ path: String
+    ) throws -> CarrySide? {
+        guard target.id == source.id else { throw Carrier.mismatch(path, target, source) }
+        if target == source { return nil }
+        let sums = BothSides<Checksum?>(from: try source.encodedChecksum(), to: try target.encodedChecksum())
+        let base = memory.marker.flatMap { Checksum($0) }
+        if let newer = CarryPlan.newer(sums, base: base, isRemovable: false) { return newer }
+        throw FerryError(
+            .containerMismatch,
+            "\(path) holds the same container, but sealed in another way, and nothing says which of both is newer. Nothing was "
+                + "copied. Copy \(ContainerDescription.fileName) from the place where it was sealed last.", path: path)
+    }
+
+    // MARK: All devices
+
+    /// Copies and removes, and fills in the report. `memory` is what to remember then.
+    mutating func run(_ report: inout CarryReport, _ progress: ProgressHandler?) throws {
+        isDryRun = report.isDryRun
+        var devices = Set(try DeviceFiles.devices(in: carrier.places.from))
+        if !isNew || !isDryRun { devices.formUnion(try DeviceFiles.devices(in: carrier.places.to)) }
+        report.devices = devices.count
+        let works = try devices.sorted().compactMap { try look(at: $0) }
+        try perform(works, progress)
+        if !isDryRun {
+            try remember(works)
+            try finish()
+            report.removed = try removeSuperfluous(works)
+            for side in CarrySide.allCases {
+                let told = result.withLock { $0.told[side] }
+                if !told.isEmpty { try carrier.places[side].announce(told.sorted()) }
+            }
+        }
+        result.withLock { result in
+            report.there = result.ways.from
+            report.back = result.ways.to
+            report.leftBehind = result.left.sorted { $0.path < $1.path }
+        }
+    }
+
+    // MARK: One device
+
+    /// What is known of a device in both places.
+    struct Work {
+        let device: DeviceID
+        let plan: CarryPlan
+        let heads: BothSides<HeadFacts?>
+        let claims: BothSides<Checksum?>
+        let newerHead: CarrySide?
+        let newerClaim: CarrySide?
+        /// The contents of the files that change.
+        let contents: BothSides<[DeviceFile: [UInt8]]>
+    }
+
+    private func look(at device: DeviceID) throws -> Work? {
+        var files = BothSides(from: DeviceFiles(), to: DeviceFiles())
+        var heads = BothSides<HeadFacts?>(from: nil, to: nil)
+        var claims = BothSides<Checksum?>(from: nil, to: nil)
+        var contents = BothSides<[DeviceFile: [UInt8]]>(from: [:], to: [:])
+        for side in CarrySide.allCases where !(isNew && isDryRun && side == .to) {
+            files[side] = try DeviceFiles(of: device, in: carrier.places[side])
+        }
+        for side in CarrySide.allCases {
+            if files[side].segments.last != files[side.other].segments.last { recheckHead(of: device, side) }
+            if files[side].hasHead, let bytes = read(.head, of: device, side) {
+                heads[side] = try proof.facts(bytes, of: device)
+                contents[side][.head] = bytes
+            }
+            if files[side].hasClaim, let bytes = read(.claim, of: device, side) {
+                claims[side] = ContentHash.checksum(bytes)
+                contents[side][.claim] = bytes
+            }
+        }
+        if files.from.isEmpty, files.to.isEmpty { return nil }
+        let logs = BothSides(from: files.from.segments.last?.last ?? 0, to: files.to.segments.last?.last ?? 0)
+        let newerHead = CarryPlan.newerHead(heads, base: memory.head(of: device), logs: logs)
+        let plan = CarryPlan(files, heads: heads, newerHead: newerHead, home: memory.home(of: device))
+        let newerClaim = CarryPlan.newer(claims, base: memory.claim(of: device), isRemovable: true)
+        return Work(
+            device: device, plan: plan, heads: heads, claims: claims, newerHead: newerHead,
+            newerClaim: claims.from == claims.to ? nil : newerClaim ?? plan.author ?? .from, contents: contents)
+    }
+
+    /// Asks a remote place for a device's present head, where its log goes further there: others find segments by heads, so one goes with
+    /// the other.
+    private func recheckHead(of device: DeviceID, _ side: CarrySide) {
+        guard carrier.places[side].answersFromListing else { return }
+        // A failure is told by the reading, or the next listing brings the head.
+        try? carrier.places[side].recheck(DeviceFile.head.path(of: device))
+    }
+
+    // MARK: Copying
+
+    private func perform(_ works: [Work], _ progress: ProgressHandler?) throws {
+        let total = works.reduce(0) { $0 + $1.plan.copies.count }
+        let copies = works.map { work in work.plan.copies.map { (device: work.device, copy: $0) } }
+        let (manifests, others) = (
+            copies.map { $0.filter(\.copy.isManifest) }, copies.map { $0.filter { !$0.copy.isManifest } }
+        )
+        // Where nobody reads yet, the order of files does not matter: all of them go side by side. Elsewhere devices do.
+        try perform(isNew ? others.flatMap { $0.map { [$0] } } : others, total, progress)
+        try perform(manifests, total, progress)
+        for work in works { try copyChanging(work) }
+    }
+
+    private func perform(
+        _ parts: [[(device: DeviceID, copy: CarryPlan.Copy)]], _ total: Int, _ progress: ProgressHandler?
+    ) throws {
+        let failure = Locked<(any Error)?>(nil)
+        SideBySide.perform(parts.count, atOnce: Carrier.maximumParallel) { [self] index in
+            for (device, copy) in parts[index] where failure.withLock({ $0 == nil }) {
+                do {
+                    try self.copy(copy, of: device)
+                } catch {
+                    failure.withLock { $0 = $0 ?? error }
+                }
+                let completed = result.withLock { result in
+                    result.completed += 1
+                    return result.completed
+                }
+                progress?(SyncProgress(phase: .publishing, completed: completed, total: total))
+            }
+        }
+        if let error = failure.withLock({ $0 }) { throw error }
+    }
+
+    /// Copies a file that never changes, or leaves it behind.
+    /// - Throws: whatever concerns a whole place.
+    private func copy(_ copy: CarryPlan.Copy, of device: DeviceID) throws {
+        if isDryRun { return count(copy.source, 0, device) }
+        // A manifest without a chunk helps nobody, and would keep the chunk from being copied later.
+        if copy.isManifest, result.withLock({ $0.withoutChunk.contains(device) }) { return }
+        let (path, target) = (copy.file.path(of: device), carrier.places[copy.source.other])
+        guard let bytes = read(copy.file, of: device, copy.source) else {
+            return result.withLock { result in
+                if case .segment = copy.file { result.withoutSegment.insert(device) }
+                if case .chunk = copy.file { result.withoutChunk.insert(device) }
+            }
+        }
+        do {
+            try target.writeOnce(path, bytes)
+        } catch let error as FerryError where error.code == .damagedFile {
+            // The name says the content: what is there is no file of the container's.
+            try target.replace(path, bytes)
+        }
+        count(copy.source, bytes.count, device)
+    }
+
+    private func count(_ source: CarrySide, _ bytes: Int, _ device: DeviceID) {
+        result.withLock { result in
+            result.ways[source].files += 1
+            result.ways[source].bytes += bytes
+            result.told[source.other].insert(device)
+        }
+    }
+
+    /// Copies claim and head, or removes a claim that its author removed.
+    private func copyChanging(_ work: Work) throws {
+        let decided: [(DeviceFile, CarrySide?)] = [(.claim, work.newerClaim), (.head, work.newerHead)]
+        for (file, side) in decided {
+            // A head that speaks of a segment which was left behind would make others wait.
+            guard let side, file == .claim || !result.withLock({ $0.withoutSegment.contains(work.device) })
+            else { continue }
+            let path = file.path(of: work.device)
+            let target = carrier.places[side.other]
+            if let bytes = work.contents[side][file] {
+                if !isDryRun { try target.replace(path, bytes) }
+                count(side, isDryRun ? 0 : bytes.count, work.device)
+            } else if file == .claim, !isDryRun {
+                try target.remove(path)
+            }
+            result.withLock { _ = $0.settled[work.device, default: []].insert(file) }
+        }
+    }
+
+    /// Reads a file and proves that it is what its name says; names it as left behind otherwise.
+    /// - Returns: `nil` also for a file that is gone since the listing: its author removed it.
+    private func read(_ file: DeviceFile, of device: DeviceID, _ side: CarrySide) -> [UInt8]? {
+        let (path, place) = (file.path(of: device), carrier.places[side])
+        do {
+            guard let bytes = try carrier.read(path, maximumBytes: file.maximumBytes, side, isKept: file.changes) else {
+                return nil
+            }
+            try proof.check(bytes, file, of: device)
+            return bytes
+        } catch {
+            let failure =
+                error as? FerryError ?? FerryError(.inputOutput, "The file cannot be read: \(error).", cause: error)
+            result.withLock {
+                $0.left.append(
+                    CarryReport.LeftBehind(
+                        path: place.describe(path), code: failure.code.rawValue, reason: failure.message))
+            }
+            return nil
+        }
+    }
+
+    // MARK: Afterwards
+
+    /// Writes the marker where it lacks or is older, and takes away what said that it was to come.
+    private func finish() throws {
+        let name = ContainerDescription.fileName
+        func marker(_ side: CarrySide) throws -> [UInt8] {
+            guard let bytes = try carrier.places[side].read(name, maximumBytes: ContainerDescription.maximumBytes)
+            else {
+                throw FerryError(
+                    .containerMissing, "\(carrier.places[side].describe(name)) is gone since the container was opened.",
+                    path: carrier.places[side].describe(name))
+            }
+            return bytes
+        }
+        if isNew {
+            try carrier.places.to.writeOnce(name, marker(.from))
+            try carrier.places.to.completeCreation()
+        } else if let newer = newerMarker {
+            try carrier.places[newer.other].replace(name, marker(newer))
+        }
+        for side in CarrySide.allCases {
+            let begun = ContainerDescription.carriedFileName
+            if try carrier.places[side].list("", after: nil).contains(begun) { try carrier.places[side].remove(begun) }
+        }
+    }
+
+    private mutating func remember(_ works: [Work]) throws {
+        memory.marker = try details.encodedChecksum().hex
+        var devices: [String: CarryMemory.Device] = [:]
+        for work in works {
+            var device = memory.devices[work.device.hex] ?? CarryMemory.Device()
+            let settled = result.withLock { $0.settled[work.device] ?? [] }
+            if let side = work.newerHead {
+                if settled.contains(.head) { device.head = work.heads[side]?.checksum.hex }
+            } else if let head = work.heads.from {
+                device.head = head.checksum.hex
+            }
+            device.claim = (work.newerClaim.map { work.claims[$0] } ?? work.claims.from)?.hex
+            device.isAtSource = work.plan.author.map { $0 == .from }
+            devices[work.device.hex] = device
+        }
+        memory.devices = devices
+    }
+
+    /// Removes what has been superfluous for an hour.
+    /// - Returns: the number of files.
+    private mutating func removeSuperfluous(_ works: [Work]) throws -> Int {
+        var removed = 0
+        for side in CarrySide.allCases {
+            var seen: [String: Int64] = [:]
+            var directories: Set<String> = []
+            for work in works {
+                for copy in work.plan.superfluous where copy.source == side {
+                    let path = copy.file.path(of: work.device)
+                    let since = memory[superfluous: side][path] ?? now
+                    if now - since >= Carrier.superfluousMilliseconds, now >= since {
+                        try carrier.places[side].remove(path)
+                        directories.insert(String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]))
+                        removed += 1
+                    } else {
+                        seen[path] = min(since, now)
+                    }
+                }
+            }
+            for directory in directories.sorted() { try carrier.places[side].settle(directory) }
+            memory[superfluous: side] = seen
+        }
+        return removed
+    }
+}
+
+extension ContainerDescription {
+    /// The checksum of the marker's content as this Ferry writes it.
+    fileprivate func encodedChecksum() throws -> Checksum { ContentHash.checksum(try encoded()) }
+}
+
+extension CarryPlan.Copy {
+    fileprivate var isManifest: Bool { if case .manifest = file { true } else { false } }
+}

@@ -1,0 +1,31 @@
+import FerryContainer
+import FerryCore
+import FerryMembers
+import FerrySeal
+
+/// The public keys that records and claims state. A device's ID is a hash of its keys, so it does not matter who states them.
+enum StatedKeys {
+    /// - Returns: nothing, for bytes that are no record and no claim.
+    static func all(
+        in bytes: [UInt8], _ file: DeviceFile, _ container: ContainerID
+    ) -> [DeviceID: DevicePublicKeys] {
+        var keys: [DeviceID: DevicePublicKeys] = [:]
+        switch file {
+        case .record:
+            // What is no record states nothing.
+            guard let record = try? MemberRecord(decoding: bytes, container: container) else { break }
+            for act in record.acts {
+                switch act {
+                case .found(let founding): keys[founding.founder.device(in: container)] = founding.founder
+                case .admit(let admission): keys[admission.keys.device(in: container)] = admission.keys
+                default: continue
+                }
+            }
+        case .claim:
+            // As above.
+            if let claim = try? Claim(decoding: bytes, container: container) { keys[claim.device] = claim.keys }
+        default: break
+        }
+        return keys
+    }
+}
