@@ -30,6 +30,9 @@ package struct RcloneLocation: Hashable, Sendable {
         remote = String(name)
         var path = text[text.index(after: colon)...]
         while path.count > 1, path.last == "/" { path.removeLast() }
+        guard !path.contains(where: { "[]".contains($0) }) else {
+            throw ContainerLocation.refused("The path has a bracket, which cannot be said to rclone. Name another one.")
+        }
         let below = path.drop { $0 == "/" }
         let parts = below.isEmpty ? [] : below.split(separator: "/", omittingEmptySubsequences: false)
         guard !parts.contains(where: { $0.isEmpty || $0 == "." || $0 == ".." }) else {

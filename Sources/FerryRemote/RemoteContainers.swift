@@ -6,7 +6,8 @@ import FerryCore
 ///     RemoteContainers.enable()
 ///     let replica = try Replica.create(store, containerPath: "s3://music-bucket/music?region=eu-central-1")
 public enum RemoteContainers {
-    /// Lets this process use containers in S3-compatible object storages, whose paths are `s3://bucket/path?…`. Call once, at the
+    /// Lets this process use containers in S3-compatible object storages, whose paths are `s3://bucket/path?…`, and wherever rclone
+    /// reaches (`rclone:remote:path`), where that is installed. Call once, at the
     /// start of the program, before a database is opened.
     /// - Parameter credentials: gives the credentials for a place; asked again before they end. `nil`: the environment, the profiles
     ///   in `~/.aws` and the AWS command line are asked.
@@ -16,6 +17,12 @@ public enum RemoteContainers {
                 throw FerryError(.internalInconsistency, "A place of another kind was to be opened as a bucket.")
             }
             return RemoteBackend(storage(of: place, credentials))
+        }
+        RemotePlaces.register("rclone") { location in
+            guard case .rclone(let place) = location else {
+                throw FerryError(.internalInconsistency, "A place of another kind was to be opened by rclone.")
+            }
+            return RemoteBackend(RcloneStorage(place))
         }
     }
 

@@ -1,0 +1,150 @@
+import FerryContainer
+import FerryCore
+import Foundation
+
+/// A running `rclone rcd`: rclone as a server on loopback, on a port of its own choice, with a password that only this process knows.
+///
+/// rclone ends with this process, however that ends: a shell between both waits for the end of a pipe and then ends rclone by its process
+/// ID. Nothing of a location stands on a command line.
+final class RcloneProcess: Sendable {
+    /// The oldest rclone that has all that is asked for.
+    static let oldestVersion = [1, 60]
+    /// How long a start may take, in seconds.
+    private static let startSeconds = 30.0
+    /// The longest line of rclone's that is kept, in bytes.
+    private static let maximumLineBytes = 4096
+    /// Ends rclone once standard input is closed. Only rclone itself keeps standard error, so its end is noticed.
+    private static let script = """
+        "$0" rcd --rc-addr 127.0.0.1:0 --rc-serve </dev/null & child=$!
+        exec 2>/dev/null
+        cat >/dev/null
+        kill "$child"
+        """
+
+    /// `http://127.0.0.1:38301`.
+    let address: String
+    /// The value of the header `authorization`.
+    let authorization: String
+    private let input: FileHandle
+    private let lines: Lines
+
+    /// Starts rclone, and waits until it listens.
+    /// - Parameters:
+    ///   - program: found by the search path.
+    ///   - variables: the environment of this process.
+    /// - Throws: `containerMissing` where there is no rclone, or where it ends at once: the message has its last line.
+    init(program: String = "rclone", variables: [String: String], random: any RandomSource) throws {
+        #if os(iOS)
+        throw FerryError(.invalidArgument, "There is no rclone on this system. Name a folder, or s3://…")
+        #else
+        let password = hexString(
+            (0..<4).flatMap { _ in withUnsafeBytes(of: random.next().bigEndian, Array.init) })
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", Self.script, program]
+        process.environment = Self.environment(variables, password)
+        let (input, errors) = (Pipe(), Pipe())
+        process.standardInput = input
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = errors
+        do {
+            try process.run()
+        } catch {
+            throw Self.missing("\(error.localizedDescription)")
+        }
+        lines = Lines(errors.fileHandleForReading)
+        self.input = input.fileHandleForWriting
+        authorization = "Basic " + Data("ferry:\(password)".utf8).base64EncodedString()
+        guard let address = lines.address(within: Self.startSeconds) else {
+            try? self.input.close()  // rclone ends, if it is there
+            throw Self.missing(lines.last)
+        }
+        self.address = address
+        #endif
+    }
+
+    deinit {
+        try? input.close()  // an end of this process closes it as well
+    }
+
+    /// The last line that rclone said, for messages.
+    var lastLine: String { lines.last }
+
+    static func missing(_ reason: String) -> FerryError {
+        let said = RcloneAnswer.words(reason)
+        return FerryError(
+            .containerMissing,
+            "rclone cannot be started\(said.isEmpty ? "" : " (\(said))"). Is it installed, in version "
+                + "\(oldestVersion[0]).\(oldestVersion[1]) or later? What you write is kept and sent later.")
+    }
+
+    /// The environment for rclone: the person's own, but for what would change how this process speaks with it.
+    static func environment(_ variables: [String: String], _ password: String) -> [String: String] {
+        let ours = [
+            "RCLONE_RC_", "RCLONE_LOG_", "RCLONE_SYSLOG", "RCLONE_USE_JSON_LOG", "RCLONE_VERBOSE", "RCLONE_QUIET",
+        ]
+        var variables = variables.filter { variable in !ours.contains { variable.key.hasPrefix($0) } }
+        // With it, rclone 1.60 refuses S3.
+        variables["AWS_CA_BUNDLE"] = nil
+        variables["RCLONE_RC_USER"] = "ferry"
+        variables["RCLONE_RC_PASS"] = password
+        variables["RCLONE_ASK_PASSWORD"] = "false"
+        return variables
+    }
+}
+
+/// What rclone says on standard error: read by a thread, so that rclone never waits for a full pipe.
+///
+/// `@unchecked Sendable` because all fields are only used under `condition`.
+private final class Lines: @unchecked Sendable {
+    private let condition = NSCondition()
+    private var address: String?
+    private var lastLine = ""
+    private var isOver = false
+
+    init(_ handle: FileHandle) {
+        Thread { [weak self] in
+            var rest = ""
+            while true {
+                let data = handle.availableData
+                if data.isEmpty { break }
+                rest += String(decoding: data, as: UTF8.self)
+                let parts = rest.split(separator: "\n", omittingEmptySubsequences: false)
+                for part in parts.dropLast() { self?.take(String(part)) }
+                rest = String((parts.last ?? "").prefix(4096))
+            }
+            if !rest.isEmpty { self?.take(rest) }
+            self?.end()
+        }.start()
+    }
+
+    var last: String {
+        condition.lock()
+        defer { condition.unlock() }
+        return lastLine
+    }
+
+    /// Waits until rclone says where it listens; `nil` if it ends, or says nothing in time.
+    func address(within seconds: Double) -> String? {
+        let end = Date(timeIntervalSinceNow: seconds)
+        condition.lock()
+        defer { condition.unlock() }
+        while address == nil, !isOver, condition.wait(until: end) {}
+        return address
+    }
+
+    private func take(_ line: String) {
+        condition.lock()
+        defer { condition.unlock() }
+        if address == nil, let found = RcloneAnswer.address(in: line) { address = found }
+        if !line.isEmpty { lastLine = String(line.prefix(512)) }
+        condition.broadcast()
+    }
+
+    private func end() {
+        condition.lock()
+        isOver = true
+        condition.broadcast()
+        condition.unlock()
+    }
+}

@@ -1,0 +1,324 @@
+import FerryContainer
+import FerryCore
+import Foundation
+
+/// A place that rclone reaches, by `rclone rcd` (Docs/Stores.md, "Everything that rclone reaches").
+///
+/// Tags of objects in a device's directory are what the remote tells of them: size, time, ID, and a hash where it keeps one. Tags of objects
+/// beside the marker are checksums of their content: they are small, and `latest` is written by several devices within a second.
+package final class RcloneStorage: ObjectStorage {
+    /// An upload of the largest file may take this long without a word, in seconds.
+    private static let silenceSeconds = 1800
+    private static let maximumErrorBytes = 64 * 1024
+
+    private let location: RcloneLocation
+    private let transport: any HTTPTransport
+    private let clock: any WallClock
+    private let random: any RandomSource
+    private let program: String
+    private let variables: [String: String]
+    private let state = Locked(State())
+    /// Held while rclone is started, so that it is started once.
+    private let startLock = NSLock()
+
+    private struct State {
+        var process: RcloneProcess?
+        /// The hash that the remote tells at no cost; `.some(nil)`: none.
+        var quickHash: String??
+    }
+
+    package let traits = StorageTraits(isConsistent: false, minimumWriteMilliseconds: 5000, maximumParallel: 4)
+
+    /// Nothing is started yet.
+    /// - Parameters:
+    ///   - program: rclone, found by the search path.
+    ///   - variables: the environment of this process.
+    package init(
+        _ location: RcloneLocation, transport: any HTTPTransport = CurlTransport(), program: String = "rclone",
+        variables: [String: String] = ProcessInfo.processInfo.environment
+    ) {
+        self.location = location
+        self.transport = transport
+        self.program = program
+        self.variables = variables
+        clock = SystemClock()
+        random = SystemRandom()
+    }
+
+    package func describe(_ key: String) -> String {
+        let place = location.text
+        return key.isEmpty ? place : place + (place.last == ":" || place.last == "/" ? "" : "/") + key
+    }
+
+    package func interrupt() { transport.interrupt() }
+
+    // MARK: ObjectStorage
+
+    /// The whole listing is one page.
+    package func list(_ prefix: String, after key: String?, _ token: String?) throws -> ObjectPage {
+        var directory = prefix
+        while directory.last == "/" { directory.removeLast() }
+        let hash = try quickHash()
+        let order = ListCall(location.filesystem, directory, hash)
+        let answer = try call("operations/list", order, maximumBytes: RcloneAnswer.maximumListingBytes)
+        if answer.status == 404 { return ObjectPage(objects: []) }
+        guard answer.status == 200 else { throw refusal(answer, "list", "") }
+        let (now, chance) = (clock.milliseconds(), random.next())
+        let objects = try RcloneAnswer.listing(answer.body).compactMap { item -> ListedObject? in
+            guard !item.isDirectory, item.size >= 0, item.path.hasPrefix(prefix),
+                key.map({ $0 < item.path }) ?? true
+            else { return nil }
+            return ListedObject(key: item.path, size: item.size, tag: item.tag(at: now, chance: chance))
+        }
+        return ObjectPage(objects: objects.sorted { $0.key < $1.key })
+    }
+
+    package func get(_ key: String, unless tag: String?, maximumBytes: Int) throws -> ObjectAnswer {
+        guard key.contains("/") else {
+            guard let bytes = try content(key, maximumBytes) else { return .absent }
+            let present = Self.tag(of: bytes)
+            return present == tag ? .same : .found(bytes: bytes, tag: present)
+        }
+        // Asked for before the content: where somebody writes between both, the tag is older, and the object is read again.
+        guard let item = try item(key) else { return .absent }
+        let present = item.tag(at: clock.milliseconds(), chance: random.next())
+        if present == tag { return .same }
+        guard item.size <= maximumBytes else { throw tooLarge(key, maximumBytes) }
+        return try content(key, maximumBytes).map { .found(bytes: $0, tag: present) } ?? .absent
+    }
+
+    package func put(_ key: String, _ bytes: [UInt8], onlyIfAbsent: Bool) throws -> PutAnswer {
+        if onlyIfAbsent, try item(key) != nil { return .present }
+        let answer = try UploadFolder.with(bytes) { folder, name in
+            try call("operations/copyfile", CopyCall(folder, name, location.filesystem, key))
+        }
+        guard answer.status == 200 else { throw refusal(answer, "write", key) }
+        return .written(tag: Self.tag(of: bytes))
+    }
+
+    package func delete(_ key: String) throws {
+        let answer = try call("operations/deletefile", FileCall(fs: location.filesystem, remote: key))
+        guard answer.status == 200 || answer.status == 404 else { throw refusal(answer, "remove", key) }
+    }
+
+    private static func tag(of bytes: [UInt8]) -> String { "content " + ContentHash.checksum(bytes).hex }
+
+    // MARK: Requests
+
+    private struct FileCall: Encodable {
+        var fs: String
+        var remote: String
+    }
+
+    private struct ListCall: Encodable {
+        struct Options: Encodable {
+            var recurse: Bool?
+            var filesOnly = true
+            var noMimeType = true
+            var showHash: Bool?
+            var hashTypes: [String]?
+        }
+        struct Settings: Encodable {
+            var usesServerTime = true
+
+            private enum CodingKeys: String, CodingKey { case usesServerTime = "UseServerModTime" }
+        }
+
+        var fs: String
+        var remote: String
+        var opt: Options
+        var _config = Settings()
+
+        init(_ fs: String, _ remote: String, _ hash: String?, recurse: Bool? = true) {
+            self.fs = fs
+            self.remote = remote
+            opt = Options(recurse: recurse, showHash: hash.map { _ in true }, hashTypes: hash.map { [$0] })
+        }
+    }
+
+    private struct CopyCall: Encodable {
+        struct Settings: Encodable {
+            var looksNotAtTarget = true
+            var ignoresTimes = true
+
+            private enum CodingKeys: String, CodingKey {
+                case looksNotAtTarget = "NoCheckDest"
+                case ignoresTimes = "IgnoreTimes"
+            }
+        }
+
+        var srcFs: String
+        var srcRemote: String
+        var dstFs: String
+        var dstRemote: String
+        var _config = Settings()
+
+        init(_ folder: String, _ name: String, _ fs: String, _ key: String) {
+            (srcFs, srcRemote, dstFs, dstRemote) = (folder, name, fs, key)
+        }
+    }
+
+    private func item(_ key: String) throws -> RcloneAnswer.Item? {
+        let answer = try call(
+            "operations/stat", ListCall(location.filesystem, key, try quickHash(), recurse: nil))
+        if answer.status == 404 { return nil }
+        guard answer.status == 200 else { throw refusal(answer, "read", key) }
+        return try RcloneAnswer.item(answer.body).flatMap { $0.isDirectory ? nil : $0 }
+    }
+
+    private func content(_ key: String, _ maximumBytes: Int) throws -> [UInt8]? {
+        let path = "/" + PercentEncoding.encode("[" + location.filesystem + "]") + "/" + key
+        // An error may be longer than the file.
+        let answer = try send(
+            "GET", path, nil, maximumBytes: max(maximumBytes, Self.maximumErrorBytes), key)
+        if answer.status == 404 { return nil }
+        guard answer.status == 200 else { throw refusal(answer, "read", key) }
+        guard answer.body.count <= maximumBytes else { throw tooLarge(key, maximumBytes) }
+        return answer.body
+    }
+
+    private func quickHash() throws -> String? {
+        if let known = state.withLock({ $0.quickHash }) { return known }
+        let answer = try call("operations/fsinfo", ["fs": location.filesystem])
+        guard answer.status == 200 else { throw refusal(answer, "reach", "") }
+        let hash = try RcloneAnswer.quickHash(answer.body)
+        state.withLock { $0.quickHash = .some(hash) }
+        return hash
+    }
+
+    private func call(
+        _ name: String, _ body: some Encodable, maximumBytes: Int = RcloneAnswer.maximumBytes
+    ) throws -> HTTPResponse {
+        try send("POST", "/" + name, Array(try JSONEncoder().encode(body)), maximumBytes: maximumBytes, "")
+    }
+
+    /// Sends a request; where rclone has ended, starts it again, once. Every request can be repeated.
+    private func send(
+        _ method: String, _ path: String, _ body: [UInt8]?, maximumBytes: Int, _ key: String
+    ) throws -> HTTPResponse {
+        var process = try running()
+        for attempt in 1...2 {
+            var request = HTTPRequest(
+                method, process.address + path, headers: [("authorization", process.authorization)], body: body)
+            if body != nil { request.headers.append(("content-type", "application/json")) }
+            request.silenceSeconds = Self.silenceSeconds
+            do {
+                return try transport.perform(request, maximumBytes: maximumBytes)
+            } catch {
+                switch error.kind {
+                case .tooLong: throw tooLarge(key, maximumBytes)
+                case .interrupted:
+                    throw FerryError(
+                        .busy, "A request to rclone was ended before the answer. Try again.", path: describe(key))
+                default:
+                    guard attempt == 1 else { throw RcloneProcess.missing(process.lastLine) }
+                    process = try restarted(after: process)
+                }
+            }
+        }
+        throw RcloneProcess.missing(process.lastLine)
+    }
+
+    private func running() throws -> RcloneProcess {
+        if let process = state.withLock({ $0.process }) { return process }
+        startLock.lock()
+        defer { startLock.unlock() }
+        if let process = state.withLock({ $0.process }) { return process }
+        return try start()
+    }
+
+    private func restarted(after dead: RcloneProcess) throws -> RcloneProcess {
+        startLock.lock()
+        defer { startLock.unlock() }
+        if let process = state.withLock({ $0.process }), process !== dead { return process }
+        return try start()
+    }
+
+    private func start() throws -> RcloneProcess {
+        state.withLock { $0.process = nil }
+        let process = try RcloneProcess(program: program, variables: variables, random: random)
+        let request = HTTPRequest(
+            "POST", process.address + "/core/version",
+            headers: [("authorization", process.authorization), ("content-type", "application/json")],
+            body: Array("{}".utf8))
+        guard let answer = try? transport.perform(request, maximumBytes: RcloneAnswer.maximumBytes),  // told below
+            answer.status == 200
+        else { throw RcloneProcess.missing(process.lastLine) }
+        let version = try RcloneAnswer.version(answer.body)
+        guard version.numbers.count >= 2, !version.numbers.lexicographicallyPrecedes(RcloneProcess.oldestVersion) else {
+            throw FerryError(
+                .containerMissing,
+                "rclone \(version.text) is too old: Ferry needs \(RcloneProcess.oldestVersion[0])."
+                    + "\(RcloneProcess.oldestVersion[1]) or later. What you write is kept and sent later.")
+        }
+        state.withLock { $0.process = process }
+        return process
+    }
+
+    // MARK: Failures
+
+    private func tooLarge(_ key: String, _ maximumBytes: Int) -> FerryError {
+        FerryError(
+            .limitExceeded, "\(describe(key)) is longer than \(maximumBytes) bytes; no more are read there.",
+            path: describe(key))
+    }
+
+    private func refusal(_ answer: HTTPResponse, _ verb: String, _ key: String) -> FerryError {
+        let said = RcloneAnswer.error(answer.body)
+        let lower = said.lowercased()
+        func says(_ words: String...) -> Bool { words.contains { lower.contains($0) } }
+        if says("didn't find section in config file", "didn't find backend called") {
+            return FerryError(
+                .containerMissing,
+                "rclone has no remote \(location.remote). `rclone config` makes one; `rclone listremotes` lists all.",
+                path: describe(""))
+        }
+        if says("decrypt config", "decrypt configuration") {
+            return FerryError(
+                .credentialsMissing,
+                "rclone's configuration has a password. Set RCLONE_CONFIG_PASS, or RCLONE_PASSWORD_COMMAND.",
+                path: describe(""))
+        }
+        if says("quota exceeded", "quotaexceeded", "no space left", "insufficient storage", "storage full") {
+            return FerryError(
+                .inputOutput, "\(location.remote) is full (\(said)). Changes wait until there is room.",
+                path: describe(key))
+        }
+        if says("ratelimit", "rate limit", "too many requests", "slow down", "slowdown") {
+            return FerryError(
+                .containerMissing,
+                "\(location.remote) asks for fewer requests (\(said)). Changes are kept, and tried again later.",
+                path: describe(key))
+        }
+        if says("accessdenied", "access denied", "permission denied", "forbidden", "unauthorized", "invalid_grant")
+            || says("error 403")
+        {
+            return FerryError(
+                .accessDenied, "\(location.remote) refuses to \(verb) \(describe(key)): \(said).", path: describe(key))
+        }
+        let isOutage = key.isEmpty || says("no such host", "connection refused", "network is unreachable", "timeout")
+        return FerryError(
+            isOutage ? .containerMissing : .inputOutput,
+            "rclone cannot \(verb) \(describe(key)): \(said.isEmpty ? "\(answer.status)" : said). "
+                + (isOutage ? "What you write is kept and sent later." : "Try again later."), path: describe(key))
+    }
+}
+
+/// A folder of its own for a file that rclone uploads. Only this account may look into it.
+private enum UploadFolder {
+    static func with<Result>(
+        _ bytes: [UInt8], _ body: (_ folder: String, _ name: String) throws -> Result
+    ) throws -> Result {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ferry-rclone-\(UUID().uuidString)")
+        do {
+            try FileManager.default.createDirectory(
+                at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+            defer { try? FileManager.default.removeItem(at: folder) }  // a temporary folder
+            try Data(bytes).write(to: folder.appendingPathComponent("file"))
+            return try body(folder.path, "file")
+        } catch let error as CocoaError {
+            throw FerryError(
+                .inputOutput, "A file for rclone cannot be written: \(error.localizedDescription)", path: folder.path)
+        }
+    }
+}
