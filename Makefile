@@ -78,7 +78,7 @@ e2e: setup ## Two devices and a real Syncthing, open and sealed: writers, cut co
 # Of so many rows, for the chapter about a large container.
 ROWS ?= 100000
 remote: ## A container in Ceph's gateway: watches, kill -9, outages, a thousand devices (ROWS=10000000 for a large one)
-	@Scripts/setup radosgw ceph-mon ceph-osd
+	@Scripts/setup radosgw ceph-mon ceph-osd rclone
 	@$(SWIFT) build -c release --product ferry
 	@python3 -B Tests/Remote/gateway_story.py "$$($(SWIFT) build -c release --show-bin-path)/ferry" $(ROWS)
 
