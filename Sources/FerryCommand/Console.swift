@@ -29,12 +29,17 @@ struct Console: Sendable {
 
     /// Prints news for people. Silent with `--quiet` and `--json`.
     func say(_ text: String = "") throws {
-        if !isQuiet && !isJSON { try write(text) }
+        if !isQuiet && !isJSON { try write(style.printable(text)) }
     }
 
-    /// Prints the requested answer, also with `--quiet`: a key's value, a list. Silent with `--json`.
+    /// Prints the requested answer, also with `--quiet`: a list, a page. Silent with `--json`.
     func answer(_ text: String) throws {
-        if !isJSON { try write(text) }
+        if !isJSON { try write(style.printable(text)) }
+    }
+
+    /// Prints a stored value as the requested answer. Programs get every character, and terminals none that they obey.
+    func value(_ text: String) throws {
+        if !isJSON { try write(Terminal.isPresent(STDOUT_FILENO) ? style.printable(text) : text) }
     }
 
     /// Writes a JSON object on a single line: keys sorted, slashes unescaped.
@@ -86,7 +91,7 @@ struct Console: Sendable {
 
     private func writeError(_ text: String) {
         // Nowhere is left to report a failure to write to standard error.
-        try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
+        try? FileHandle.standardError.write(contentsOf: Data((errorStyle.printable(text) + "\n").utf8))
     }
 }
 
@@ -119,6 +124,29 @@ struct Style: Sendable {
     func red(_ text: String) -> String { wrap(text, "31") }
     func green(_ text: String) -> String { wrap(text, "32") }
     func yellow(_ text: String) -> String { wrap(text, "33") }
+
+    /// The text with a sign in place of each control character, so that no name or value moves a terminal's cursor. Line
+    /// breaks, tabs and this style's own sequences stay.
+    func printable(_ text: String) -> String {
+        func isObeyed(_ scalar: Unicode.Scalar) -> Bool {
+            scalar.properties.generalCategory == .control && scalar != "\n" && scalar != "\t"
+        }
+        guard text.unicodeScalars.contains(where: isObeyed) else { return text }
+        var clean = String.UnicodeScalarView()
+        var rest = text.unicodeScalars[...]
+        while let scalar = rest.first {
+            if isOn, let sequence = Self.sequences.first(where: { rest.starts(with: $0.unicodeScalars) }) {
+                clean.append(contentsOf: sequence.unicodeScalars)
+                rest = rest.dropFirst(sequence.unicodeScalars.count)
+            } else {
+                clean.append(isObeyed(scalar) ? "�" : scalar)
+                rest = rest.dropFirst()
+            }
+        }
+        return String(clean)
+    }
+
+    private static let sequences = ["0", "1", "2", "31", "32", "33"].map { "\u{1B}[\($0)m" }
 
     private func wrap(_ text: String, _ code: String) -> String {
         isOn && !text.isEmpty ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text

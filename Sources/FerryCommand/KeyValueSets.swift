@@ -74,7 +74,7 @@ struct KeyValueMembers: DatabaseCommand {
     func perform(_ console: Console) throws {
         let members = try argument.keyValueStore().members(ofSet: set).sorted()
         if console.isJSON { return try console.emit(Report(set: set, members: members)) }
-        for member in members { try console.answer(member) }
+        for member in members { try console.value(member) }
     }
 }
 

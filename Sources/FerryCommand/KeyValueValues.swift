@@ -56,7 +56,7 @@ struct KeyValueGet: DatabaseCommand {
             throw FerryError(.nothingFound, "There is no value for “\(key)”.")
         }
         if console.isJSON { return try console.emit(KeyValueEntry(key: key, value: value)) }
-        try console.answer(value.text)
+        try console.value(value.text)
     }
 }
 

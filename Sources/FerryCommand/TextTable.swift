@@ -22,7 +22,10 @@ struct TextTable {
 
     var isEmpty: Bool { rows.isEmpty }
 
-    mutating func add(_ cells: String...) { rows.append(cells) }
+    /// Adds a row. A line break in a cell would forge a line, so each cell is on one line.
+    mutating func add(_ cells: String...) {
+        rows.append(cells.map { $0.contains(where: \.isNewline) ? Wording.oneLine($0, limit: .max) : $0 })
+    }
 
     /// Each line begins with two spaces; none ends with a space.
     func lines(_ style: Style) -> [String] {

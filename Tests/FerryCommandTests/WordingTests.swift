@@ -48,6 +48,19 @@ final class WordingTests: XCTestCase {
         XCTAssertEqual(Wording.oneLine("abcdef", limit: 4), "abc…")
     }
 
+    func testNoNameReachesATerminalWithCharactersThatItObeys() {
+        let name = "evil\u{1B}]0;owned\u{7}\u{9B}31m\tb\nc"
+        XCTAssertEqual(Style(isOn: false).printable(name), "evil�]0;owned��31m\tb\nc")
+        let style = Style(isOn: true)
+        XCTAssertEqual(style.printable(style.red(name)), style.red("evil�]0;owned��31m\tb\nc"))
+        XCTAssertEqual(Style(isOn: false).printable(style.bold("a")), "�[1ma�[0m")
+        var table = TextTable("Device", "Rows#")
+        table.add("a\nferry: everything is well", "1")
+        XCTAssertEqual(
+            table.lines(Style(isOn: false)),
+            ["  Device                        Rows", "  a�ferry: everything is well      1"])
+    }
+
     func testTablesAreAligned() {
         var table = TextTable("Name", "Rows#", "Why")
         table.add("a", "5", "")
