@@ -82,6 +82,7 @@ package struct ColumnMeanings {
         var isChanged = false
         var numbers = FreeNumbers(connection)
         let digests = DigestTable(connection)
+        let areRecorded = try meta.string(.rules) != nil
         for table in registry.tables.values.sorted(by: { $0.id < $1.id }) where table.isLocal {
             guard let local = schema.table(table.name), !registry.leaving.contains(table.id) else { continue }
             let key = Set(table.keyColumnIDs)
@@ -92,8 +93,8 @@ package struct ColumnMeanings {
                 // A column that never referred to anything has no meaning.
                 if known == nil, target.isEmpty, column.reference == nil { continue }
                 let isObject = column.reference != nil
-                // A column without a target so far had values of its own.
-                let hadValues = try digests.columns(of: table.id).contains(column.id)
+                // A column without a target so far had values of its own. An earlier Ferry recorded no meanings.
+                let hadValues = try areRecorded && digests.columns(of: table.id).contains(column.id)
                 var meaning =
                     known
                     ?? ColumnMeaning(

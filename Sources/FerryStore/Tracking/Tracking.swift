@@ -99,7 +99,7 @@ struct Tracking {
         let triggered = try unseen.tablesWithTriggers().union(released)
         var news = SchemaNews()
         var numbers = FreeNumbers(connection)
-        let registered = try columnCounts(known)
+        let registered = try columnCounts()
         for record in plan.tracked {
             guard let table = schema.table(record.name) else { continue }
             try Registry.register(
@@ -181,10 +181,10 @@ struct Tracking {
     }
 
     /// The number of registered columns of each table.
-    private func columnCounts(_ tables: Set<Int>) throws -> [Int: Int] {
-        let registered = RegisteredTables(connection)
-        return Dictionary(
-            uniqueKeysWithValues: try tables.map { ($0, try registered.columns(of: $0).count) })
+    private func columnCounts() throws -> [Int: Int] {
+        var counts: [Int: Int] = [:]
+        try RegisteredTables(connection).forEachColumn { table, _, _ in counts[table, default: 0] += 1 }
+        return counts
     }
 
     /// The tables with a column that they had before, and lacked for a while. Such a column shows its default, and the
