@@ -4,36 +4,27 @@ import XCTest
 
 /// `ferry carry`, between folders and an object storage that verifies every request.
 final class CarryCommandTests: XCTestCase {
-    private func ferry(
-        _ workshop: Workshop, _ storage: StrictStorage, _ arguments: String..., status: Int32 = 0,
-        file: StaticString = #filePath, line: UInt = #line
-    ) throws -> Outcome {
-        let outcome = try workshop.run([Workshop.binary] + arguments, environment: storage.environment)
-        XCTAssertEqual(outcome.status, status, outcome.output + outcome.errors, file: file, line: line)
-        return outcome
-    }
-
     func testAContainerMovesIntoABucket() throws {
         let (workshop, storage) = (try Workshop(), try StrictStorage())
         try workshop.beginTwo()
-        let plan = try ferry(workshop, storage, "carry", "shared", storage.place(), "--dry-run")
+        let plan = try workshop.ferry(over: storage, "carry", "shared", storage.place(), "--dry-run")
         XCTAssertTrue(plan.output.hasPrefix("Would copy "), plan.output)
         XCTAssertEqual(try storage.keys(), [])
-        let report = try ferry(workshop, storage, "carry", "shared", storage.place(), "--json").json()
+        let report = try workshop.ferry(over: storage, "carry", "shared", storage.place(), "--json").json()
         XCTAssertEqual(
             Set(report.keys),
             ["from", "to", "there", "back", "removed", "leftBehind", "devices", "isNew", "isDryRun", "seconds"])
         XCTAssertEqual(report["devices"] as? Int, 2)
         XCTAssertEqual(report["isNew"] as? Bool, true)
         for name in ["a.sqlite", "b.sqlite"] {
-            _ = try ferry(workshop, storage, "relocate", name, storage.place())
+            try workshop.ferry(over: storage, "relocate", name, storage.place())
         }
         try workshop.sql("a.sqlite", "UPDATE artist SET name = 'heard' WHERE id = 1")
-        for name in ["a.sqlite", "b.sqlite"] { _ = try ferry(workshop, storage, "sync", name) }
+        for name in ["a.sqlite", "b.sqlite"] { try workshop.ferry(over: storage, "sync", name) }
         XCTAssertEqual(try workshop.sql("b.sqlite", "SELECT name FROM artist WHERE id = 1"), "heard\n")
-        let again = try ferry(workshop, storage, "carry", storage.place(), "shared")
+        let again = try workshop.ferry(over: storage, "carry", storage.place(), "shared")
         XCTAssertTrue(again.output.contains("to shared") || again.output.contains("/shared."), again.output)
-        let still = try ferry(workshop, storage, "carry", storage.place(), "shared")
+        let still = try workshop.ferry(over: storage, "carry", storage.place(), "shared")
         XCTAssertTrue(still.output.contains("nothing to copy"), still.output)
     }
 
@@ -44,7 +35,7 @@ final class CarryCommandTests: XCTestCase {
             workshop, arguments: ["carry", "shared", storage.place(), "--watch", "--json"],
             environment: storage.environment)
         XCTAssertNotNil(carrier.event { $0["event"] as? String == "carried" })
-        _ = try ferry(workshop, storage, "relocate", "b.sqlite", storage.place())
+        try workshop.ferry(over: storage, "relocate", "b.sqlite", storage.place())
         let other = try Watch(workshop, "b.sqlite", environment: storage.environment)
         try workshop.sql("a.sqlite", "UPDATE artist SET name = 'heard' WHERE id = 1")
         try workshop.succeed("sync", "a.sqlite")
@@ -86,7 +77,7 @@ final class CarryCommandTests: XCTestCase {
         var bytes = try Data(contentsOf: URL(fileURLWithPath: devices + "/" + segment))
         bytes[bytes.count / 2] ^= 1
         try bytes.write(to: URL(fileURLWithPath: devices + "/" + segment))
-        let outcome = try ferry(workshop, storage, "carry", "shared", storage.place(), status: 65)
+        let outcome = try workshop.ferry(over: storage, "carry", "shared", storage.place(), status: 65)
         XCTAssertTrue(outcome.errors.contains("Left behind: "), outcome.errors)
         XCTAssertTrue(outcome.errors.contains(segment), outcome.errors)
         XCTAssertTrue(try storage.keys().contains("music/container.json"))

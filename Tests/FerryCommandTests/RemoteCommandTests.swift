@@ -4,28 +4,19 @@ import XCTest
 
 /// The command over an object storage that verifies every request.
 final class RemoteCommandTests: XCTestCase {
-    private func ferry(
-        _ workshop: Workshop, _ storage: StrictStorage, _ arguments: String..., status: Int32 = 0,
-        file: StaticString = #filePath, line: UInt = #line
-    ) throws -> Outcome {
-        let outcome = try workshop.run([Workshop.binary] + arguments, environment: storage.environment)
-        XCTAssertEqual(outcome.status, status, outcome.output + outcome.errors, file: file, line: line)
-        return outcome
-    }
-
     private func begin(_ workshop: Workshop, _ storage: StrictStorage) throws {
         try workshop.sql("a.sqlite", Workshop.music)
-        _ = try ferry(workshop, storage, "init", "a.sqlite", storage.place(), "--name", "laptop", "--open")
-        _ = try ferry(workshop, storage, "join", "b.sqlite", storage.place(), "--name", "phone")
+        try workshop.ferry(over: storage, "init", "a.sqlite", storage.place(), "--name", "laptop", "--open")
+        try workshop.ferry(over: storage, "join", "b.sqlite", storage.place(), "--name", "phone")
     }
 
     func testTwoDevicesShareABucket() throws {
         let (workshop, storage) = (try Workshop(), try StrictStorage())
         try begin(workshop, storage)
         try workshop.sql("a.sqlite", "UPDATE artist SET name = 'heard' WHERE id = 1")
-        for name in ["a.sqlite", "b.sqlite"] { _ = try ferry(workshop, storage, "sync", name) }
+        for name in ["a.sqlite", "b.sqlite"] { try workshop.ferry(over: storage, "sync", name) }
         XCTAssertEqual(try workshop.sql("b.sqlite", "SELECT name FROM artist WHERE id = 1"), "heard\n")
-        let status = try ferry(workshop, storage, "status", "a.sqlite", "--json").json()
+        let status = try workshop.ferry(over: storage, "status", "a.sqlite", "--json").json()
         let container = try XCTUnwrap(status["container"] as? [String: Any])
         XCTAssertEqual(container["kind"] as? String, "s3")
         XCTAssertEqual(
@@ -34,15 +25,15 @@ final class RemoteCommandTests: XCTestCase {
         XCTAssertTrue(try storage.keys().contains("music/container.json"))
         XCTAssertTrue(try storage.keys().contains("music/latest"))
         XCTAssertFalse(try storage.keys().contains { $0.contains("probe") })
-        _ = try ferry(workshop, storage, "doctor", "a.sqlite")
-        _ = try ferry(workshop, storage, "verify", "b.sqlite", "--deep")
+        try workshop.ferry(over: storage, "doctor", "a.sqlite")
+        try workshop.ferry(over: storage, "verify", "b.sqlite", "--deep")
     }
 
     func testOptionsBecomeParametersOfTheLocation() throws {
         let (workshop, storage) = (try Workshop(), try StrictStorage())
         try workshop.sql("a.sqlite", Workshop.music)
-        let report = try ferry(
-            workshop, storage, "init", "a.sqlite", "s3://music-bucket/x?region=us-1", "--endpoint", storage.endpoint,
+        let report = try workshop.ferry(
+            over: storage, "init", "a.sqlite", "s3://music-bucket/x?region=us-1", "--endpoint", storage.endpoint,
             "--region", "eu-1",
             "--style", "path", "--json", "--open"
         ).json()
@@ -101,7 +92,7 @@ final class RemoteCommandTests: XCTestCase {
         try sync(storage.environment, status: 77, "accessDenied", "write")
         try storage.control(["reset": true, "delete": ["music/container.json"]])
         try sync(storage.environment, status: 69, "containerEmpty", "container.json")
-        let status = try ferry(workshop, storage, "status", "a.sqlite")
+        let status = try workshop.ferry(over: storage, "status", "a.sqlite")
         XCTAssertTrue(status.output.contains("not published") || status.output.contains("1 change"), status.output)
     }
 
@@ -110,13 +101,13 @@ final class RemoteCommandTests: XCTestCase {
         try workshop.sql("a.sqlite", Workshop.music)
         for method in ["GET", "PUT", "DELETE"] {
             try storage.control(["reset": true, "deny": [method]])
-            _ = try ferry(workshop, storage, "init", "a.sqlite", storage.place(), "--open", status: 77)
+            try workshop.ferry(over: storage, "init", "a.sqlite", storage.place(), "--open", status: 77)
             XCTAssertFalse(try storage.keys().contains("music/container.json"), method)
         }
         XCTAssertEqual(
             try workshop.sql("a.sqlite", "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'ferry%'"), "0\n")
         try storage.control(["reset": true])
-        _ = try ferry(workshop, storage, "init", "a.sqlite", storage.place(), "--open")
+        try workshop.ferry(over: storage, "init", "a.sqlite", storage.place(), "--open")
     }
 
     func testAFolderMovesIntoABucket() throws {
@@ -129,10 +120,10 @@ final class RemoteCommandTests: XCTestCase {
             objects["music/" + path] = data.base64EncodedString()
         }
         try storage.control(["put": objects])
-        for name in ["a.sqlite", "b.sqlite"] { _ = try ferry(workshop, storage, "relocate", name, storage.place()) }
+        for name in ["a.sqlite", "b.sqlite"] { try workshop.ferry(over: storage, "relocate", name, storage.place()) }
         try FileManager.default.removeItem(atPath: root)
         try workshop.sql("b.sqlite", "UPDATE artist SET name = 'moved' WHERE id = 1")
-        for name in ["b.sqlite", "a.sqlite"] { _ = try ferry(workshop, storage, "sync", name) }
+        for name in ["b.sqlite", "a.sqlite"] { try workshop.ferry(over: storage, "sync", name) }
         XCTAssertEqual(try workshop.sql("a.sqlite", "SELECT name FROM artist WHERE id = 1"), "moved\n")
     }
 

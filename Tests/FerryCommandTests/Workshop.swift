@@ -1,3 +1,4 @@
+import FerryTestSupport
 import Foundation
 import XCTest
 
@@ -101,6 +102,17 @@ final class Workshop {
                 "python3", "-c",
                 "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))", Self.binary,
             ] + arguments, environment: environment)
+    }
+
+    /// Runs the command with a storage's keys, and expects a status.
+    @discardableResult
+    func ferry(
+        over storage: StrictStorage, _ arguments: String..., status: Int32 = 0, file: StaticString = #filePath,
+        line: UInt = #line
+    ) throws -> Outcome {
+        let outcome = try run([Self.binary] + arguments, environment: storage.environment)
+        XCTAssertEqual(outcome.status, status, outcome.output + outcome.errors, file: file, line: line)
+        return outcome
     }
 
     /// Runs the command and expects it to succeed.

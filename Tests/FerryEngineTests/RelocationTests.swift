@@ -31,15 +31,6 @@ final class RelocationTests: XCTestCase {
         try FileManager.default.copyItem(atPath: fleet.containerPath, toPath: place(fleet, name))
     }
 
-    private func failure(_ body: () throws -> Void) -> FerryError? {
-        do {
-            try body()
-            return nil
-        } catch {
-            return error as? FerryError
-        }
-    }
-
     func testEverythingGoesOnInAFolderThatWasMoved() throws {
         let fleet = try twoDevices()
         let devices = fleet.replicas.map(\.identity.device)

@@ -48,15 +48,6 @@ final class RcloneStorageTests: XCTestCase {
         }
     }
 
-    private func failure(_ body: () throws -> Void) -> FerryError? {
-        do {
-            try body()
-            return nil
-        } catch {
-            return error as? FerryError
-        }
-    }
-
     private func tag(_ answer: ObjectAnswer) -> String? {
         if case .found(_, let tag) = answer { tag } else { nil }
     }

@@ -84,16 +84,24 @@ extension Step {
         } else {
             try deliver(machine)
         }
+        _ = try attemptToJoin(machine) { try machine.join() }
+    }
+
+    /// Lets a newcomer join, or takes away what the attempt left.
+    /// - Returns: why the newcomer cannot join yet; `nil` once the newcomer has joined.
+    func attemptToJoin(_ machine: Machine, _ join: () throws -> Void) throws -> FerryError.Code? {
         do {
-            try machine.join()
+            try join()
             tell(machine, "joins")
             simulation.tally.note("joined")
+            return nil
         } catch let error as FerryError
             where simulation.isExpected(error.code) || [.databaseMissing, .nothingFound].contains(error.code)
         {
             tell(machine, "cannot join: \(error.code.rawValue)")
             simulation.tally.note("could not join yet")
             try machine.removeDatabase()
+            return error.code
         }
     }
 

@@ -11,15 +11,6 @@ import XCTest
 final class CarrierTests: XCTestCase {
     private static let folder = "/shared/c"
 
-    private func failure(_ body: () throws -> Void) -> FerryError? {
-        do {
-            try body()
-            return nil
-        } catch {
-            return error as? FerryError
-        }
-    }
-
     private func carrier(_ home: RemoteHome, _ from: String = RemoteHome.place, _ to: String = folder) throws -> Carrier
     {
         try Carrier(from: from, to: to, environment: home.environment)

@@ -9,15 +9,6 @@ import XCTest
 
 /// Whole syncs over an object storage: what they cost, and what becomes of crashes, outages and copies.
 final class RemoteReplicaTests: XCTestCase {
-    private func failure(_ body: () throws -> Void) -> FerryError? {
-        do {
-            try body()
-            return nil
-        } catch {
-            return error as? FerryError
-        }
-    }
-
     func testDevicesShareAContainerInAStorage() throws {
         for isSealed in [false, true] {
             let home = try RemoteHome()

@@ -5,37 +5,20 @@ import XCTest
 /// A migration gives a table other rules: a UNIQUE index more or less, a foreign key. Each device migrates at a time of
 /// its own, and nobody writes a row by that.
 final class ChangedRuleTests: XCTestCase {
-    private func makeFleet(_ schema: String) throws -> Fleet {
-        let fleet = try Fleet()
-        try fleet.start(schema)
-        try fleet.join()
-        return fleet
-    }
-
-    private func assertSound(_ fleet: Fleet, _ query: String, _ expected: String, line: UInt = #line) throws {
-        try fleet.settle()
-        for (index, replica) in fleet.replicas.enumerated() {
-            XCTAssertEqual(try fleet.shell(index, query), expected, "device \(index)", line: line)
-            XCTAssertEqual(try replica.verify(deep: true).differences.map(\.problem), [], line: line)
-            let standings = try replica.status().devices.map(\.standing)
-            XCTAssertEqual(standings, standings.map { _ in .inStep }, line: line)
-        }
-    }
-
     // MARK: UNIQUE
 
     func testRowsThatWereOneAreTwoOnceTheIndexIsGone() throws {
-        let fleet = try makeFleet(
+        let fleet = try Fleet.two(
             "CREATE TABLE item(id INTEGER PRIMARY KEY, a TEXT, g INTEGER); CREATE UNIQUE INDEX u ON item(a)")
         for device in 0...1 { try fleet.shell(device, "INSERT INTO item VALUES (1, 'x', \(device))") }
         try fleet.settle()
         XCTAssertEqual(try fleet.shell(0, "SELECT count(*) FROM item"), "1\n")
         for device in 0...1 { try fleet.shell(device, "DROP INDEX u") }
-        try assertSound(fleet, "SELECT a, g FROM item ORDER BY g", "x|0\nx|1\n")
+        try fleet.assertSettled("SELECT a, g FROM item ORDER BY g", "x|0\nx|1\n")
     }
 
     func testTheSecondDeviceDropsTheIndexLater() throws {
-        let fleet = try makeFleet(
+        let fleet = try Fleet.two(
             """
             CREATE TABLE item(id INTEGER PRIMARY KEY, a TEXT, g INTEGER); CREATE UNIQUE INDEX u ON item(a);
             INSERT INTO item VALUES (1, 'x', 1);
@@ -44,11 +27,11 @@ final class ChangedRuleTests: XCTestCase {
         try fleet.settle()
         XCTAssertEqual(try fleet.shell(0, "SELECT count(*) FROM item"), "2\n")
         try fleet.shell(1, "DROP INDEX u")
-        try assertSound(fleet, "SELECT a, g FROM item ORDER BY g", "x|1\nx|3\n")
+        try fleet.assertSettled("SELECT a, g FROM item ORDER BY g", "x|1\nx|3\n")
     }
 
     func testATableMadeAnewWithALooserIndexKeepsBothRows() throws {
-        let fleet = try makeFleet(
+        let fleet = try Fleet.two(
             "CREATE TABLE item(id INTEGER PRIMARY KEY, a TEXT UNIQUE, g INTEGER); INSERT INTO item VALUES (1, 'x', 1)")
         let rebuild = """
             CREATE TABLE new_item(id INTEGER PRIMARY KEY, a TEXT, g INTEGER, UNIQUE(a, g));
@@ -57,12 +40,12 @@ final class ChangedRuleTests: XCTestCase {
         try fleet.shell(0, rebuild + "INSERT INTO item(a, g) VALUES ('x', 3)")
         try fleet.settle()
         try fleet.shell(1, rebuild)
-        try assertSound(fleet, "SELECT a, g FROM item ORDER BY g", "x|1\nx|3\n")
+        try fleet.assertSettled("SELECT a, g FROM item ORDER BY g", "x|1\nx|3\n")
     }
 
     /// The triggers from before the index do not see that OR REPLACE displaces a row.
     func testARowDisplacedUnderANewIndexIsDeletedEverywhere() throws {
-        let fleet = try makeFleet(
+        let fleet = try Fleet.two(
             "CREATE TABLE item(id INTEGER PRIMARY KEY, a TEXT, g INTEGER); INSERT INTO item VALUES (1, 'x', 1), (2, 'y', 2)"
         )
         let index = "CREATE UNIQUE INDEX u ON item(a)"
@@ -71,11 +54,11 @@ final class ChangedRuleTests: XCTestCase {
         try fleet.shell(1, "UPDATE item SET g = 20 WHERE id = 2")
         try fleet.settle()
         try fleet.shell(1, index)
-        try assertSound(fleet, "SELECT id, a, g FROM item ORDER BY id", "2|y|20\n3|x|9\n")
+        try fleet.assertSettled("SELECT id, a, g FROM item ORDER BY id", "2|y|20\n3|x|9\n")
     }
 
     func testAnAppInsertsEqualRowsOnceItsIndexIsGone() throws {
-        let fleet = try makeFleet(
+        let fleet = try Fleet.two(
             """
             CREATE TABLE item(id INTEGER PRIMARY KEY, a TEXT); CREATE UNIQUE INDEX u ON item(a);
             INSERT INTO item VALUES (1, 'x');
@@ -85,7 +68,7 @@ final class ChangedRuleTests: XCTestCase {
             0,
             "DROP INDEX u; INSERT INTO item(a) VALUES ('x'); INSERT INTO item(a) VALUES ('x'); UPDATE item SET a = 'x'")
         try fleet.shell(1, "DROP INDEX u")
-        try assertSound(fleet, "SELECT count(*), a FROM item GROUP BY a", "3|x\n")
+        try fleet.assertSettled("SELECT count(*), a FROM item GROUP BY a", "3|x\n")
     }
 
     // MARK: Foreign keys
@@ -104,20 +87,20 @@ final class ChangedRuleTests: XCTestCase {
     }
 
     func testAForeignKeyThatOneDeviceDeclaresFirstClearsNothing() throws {
-        let fleet = try makeFleet(people)
+        let fleet = try Fleet.two(people)
         let tasks = "SELECT id, p, note FROM task ORDER BY id"
         try fleet.shell(0, rebuildTask("REFERENCES person(id)"))
         try fleet.settle()
         for device in 0...1 { XCTAssertEqual(try fleet.shell(device, tasks), "1|1|x\n2|2|y\n") }
         try fleet.shell(1, "UPDATE task SET note = 'z' WHERE id = 2")
         try fleet.shell(1, rebuildTask("REFERENCES person(id)"))
-        try assertSound(fleet, tasks, "1|1|x\n2|2|z\n")
+        try fleet.assertSettled(tasks, "1|1|x\n2|2|z\n")
         try fleet.shell(0, "UPDATE task SET p = 1 WHERE id = 2")
-        try assertSound(fleet, tasks, "1|1|x\n2|1|z\n")
+        try fleet.assertSettled(tasks, "1|1|x\n2|1|z\n")
     }
 
     func testAForeignKeyWithAnotherTargetHidesNoRow() throws {
-        let fleet = try makeFleet(
+        let fleet = try Fleet.two(
             people + """
                 CREATE TABLE member(id INTEGER PRIMARY KEY, name TEXT); INSERT INTO member VALUES (1, 'c'), (2, 'd');
                 """ + rebuildTask("REFERENCES person(id)"))
@@ -126,20 +109,20 @@ final class ChangedRuleTests: XCTestCase {
         try fleet.settle()
         for device in 0...1 { XCTAssertEqual(try fleet.shell(device, tasks), "1|1|x\n2|2|y\n") }
         try fleet.shell(1, rebuildTask("REFERENCES member(id)"))
-        try assertSound(fleet, tasks, "1|1|x\n2|2|y\n")
+        try fleet.assertSettled(tasks, "1|1|x\n2|2|y\n")
     }
 
     // MARK: Columns
 
     func testAColumnIsDroppedAndLaterMadeAgain() throws {
-        let fleet = try makeFleet(
+        let fleet = try Fleet.two(
             "CREATE TABLE item(id INTEGER PRIMARY KEY, a TEXT, x TEXT); INSERT INTO item VALUES (1, 'a', 'old'), (2, 'b', NULL)"
         )
         for replica in fleet.replicas { try replica.store.alter("ALTER TABLE item DROP COLUMN x") }
         try fleet.settle()
         for device in 0...1 { try fleet.shell(device, "ALTER TABLE item ADD COLUMN x TEXT DEFAULT 'new'") }
-        try assertSound(fleet, "SELECT id, a, x FROM item ORDER BY id", "1|a|new\n2|b|new\n")
+        try fleet.assertSettled("SELECT id, a, x FROM item ORDER BY id", "1|a|new\n2|b|new\n")
         try fleet.shell(1, "UPDATE item SET x = 'mine' WHERE id = 1")
-        try assertSound(fleet, "SELECT id, a, x FROM item ORDER BY id", "1|a|mine\n2|b|new\n")
+        try fleet.assertSettled("SELECT id, a, x FROM item ORDER BY id", "1|a|mine\n2|b|new\n")
     }
 }

@@ -36,17 +36,6 @@ final class KeyChangeStoryTests: XCTestCase {
         return fleet
     }
 
-    private func assertSoundAndInStep(_ fleet: Fleet, file: StaticString = #filePath, line: UInt = #line) throws {
-        for replica in fleet.replicas {
-            XCTAssertEqual(try replica.verify(deep: true).differences, [], file: file, line: line)
-            let status = try replica.status()
-            XCTAssertEqual(status.tablesApart, [], file: file, line: line)
-            XCTAssertEqual(
-                status.devices.map(\.standing), status.devices.map { _ in .inStep }, file: file, line: line)
-        }
-        try fleet.assertSound(file: file, line: line)
-    }
-
     /// A table is dropped and filled anew by another key, and then by the former one: what the app wrote last is shown, and
     /// what it left out does not come back.
     func testATableThatIsFilledAnewByAnotherKeyAndBackShowsWhatTheAppWroteLast() throws {
@@ -76,7 +65,7 @@ final class KeyChangeStoryTests: XCTestCase {
                     XCTAssertEqual(try fleet.shell(0, rows), "1|a|y\n2|b|x\n5|e|x\n", story)
                     XCTAssertEqual(
                         try fleet.shell(1, "SELECT name, note FROM thing ORDER BY name"), "a|y\nb|x\ne|x\n", story)
-                    try assertSoundAndInStep(fleet)
+                    try fleet.assertSoundAndInStep()
                 }
             }
         }
@@ -133,7 +122,7 @@ final class KeyChangeStoryTests: XCTestCase {
         try fleet.settle()
         try fleet.assertEqual(rows)
         XCTAssertEqual(try fleet.shell(0, rows), "Abba|a\nCure|\nDevo|by name\nElbow|by id\n")
-        try assertSoundAndInStep(fleet)
+        try fleet.assertSoundAndInStep()
     }
 
     func testWhatSomebodyWroteLaterWinsInWhicheverGeneration() throws {
@@ -150,7 +139,7 @@ final class KeyChangeStoryTests: XCTestCase {
         try fleet.settle()
         try fleet.assertEqual(rows)
         XCTAssertEqual(try fleet.shell(1, rows), "Abba|then, by name\nBlur|then, by id\nCure|\n")
-        try assertSoundAndInStep(fleet)
+        try fleet.assertSoundAndInStep()
     }
 
     func testADeletedRowStaysDeleted() throws {
@@ -171,7 +160,7 @@ final class KeyChangeStoryTests: XCTestCase {
         try second.settle()
         XCTAssertEqual(try second.shell(0, rows), "Abba|\nBlur|\n")
         try second.assertEqual(rows)
-        try assertSoundAndInStep(second)
+        try second.assertSoundAndInStep()
     }
 
     func testTwoDevicesThatMigrateTheSameRowsSendThemOnceAndAreInStep() throws {
@@ -182,7 +171,7 @@ final class KeyChangeStoryTests: XCTestCase {
         XCTAssertEqual(try fleet.replicas[1].sync().conflicts, 0)
         try fleet.settle()
         try fleet.assertEqual("SELECT * FROM artist ORDER BY name")
-        try assertSoundAndInStep(fleet)
+        try fleet.assertSoundAndInStep()
         // Who migrates after having heard of it has nothing to add.
         try fleet.join()
         let third = try self.fleet(artists)
@@ -191,7 +180,7 @@ final class KeyChangeStoryTests: XCTestCase {
         try third.shell(1, byName)
         XCTAssertEqual(try third.replicas[1].sync().published.changes, 0)
         try third.settle()
-        try assertSoundAndInStep(third)
+        try third.assertSoundAndInStep()
     }
 
     func testADeviceThatGoesBackFindsItsRowsAsTheOtherLeftThem() throws {
@@ -207,7 +196,7 @@ final class KeyChangeStoryTests: XCTestCase {
         try fleet.assertEqual(rows)
         XCTAssertEqual(try fleet.shell(0, rows), "Abba|by name\nBlur|by id\nDevo|\nElbow|\n")
         try fleet.assertEqual("SELECT * FROM artist ORDER BY id")
-        try assertSoundAndInStep(fleet)
+        try fleet.assertSoundAndInStep()
     }
 
     func testDevicesThatMigrateInDifferentDirectionsMeetInTheEnd() throws {
@@ -224,7 +213,7 @@ final class KeyChangeStoryTests: XCTestCase {
         try fleet.settle()
         try fleet.assertEqual(rows)
         XCTAssertEqual(try fleet.shell(0, rows), "Cure|\nDevo|\nElbow|\n")
-        try assertSoundAndInStep(fleet)
+        try fleet.assertSoundAndInStep()
     }
 
     func testAThirdDeviceJoinsAtAnyTime() throws {
@@ -244,7 +233,7 @@ final class KeyChangeStoryTests: XCTestCase {
         try fleet.settle()
         try fleet.assertEqual(rows)
         XCTAssertEqual(try fleet.shell(2, rows), "Abba|\nBlur|\nCure|\nElbow|\n")
-        try assertSoundAndInStep(fleet)
+        try fleet.assertSoundAndInStep()
     }
 
     func testADeviceWithAnotherKeyFromTheBeginningStopsNobody() throws {
@@ -306,7 +295,7 @@ final class KeyChangeStoryTests: XCTestCase {
         }
         try fleet.settle()
         for index in 0...2 { XCTAssertEqual(try fleet.shell(index, all), "1|11|a\n2|12|b\n3|13|c\n4|14|d\n") }
-        try assertSoundAndInStep(fleet)
+        try fleet.assertSoundAndInStep()
     }
 
     func testReferencesFollowTheKeyThatTheyReferTo() throws {
@@ -337,7 +326,7 @@ final class KeyChangeStoryTests: XCTestCase {
         try fleet.join()
         try fleet.settle()
         try fleet.assertEqual(albums)
-        try assertSoundAndInStep(fleet)
+        try fleet.assertSoundAndInStep()
         // And back to integers.
         let back = """
             PRAGMA foreign_keys = OFF; BEGIN;
@@ -357,7 +346,7 @@ final class KeyChangeStoryTests: XCTestCase {
         let joined = "SELECT title, name FROM album JOIN artist ON artist.id = artist ORDER BY title"
         try fleet.assertEqual(joined)
         XCTAssertEqual(try fleet.shell(0, joined), "ARRIVAL|Abba\nFreedom|Cure\nParklife|Blur\nWish|Cure\n")
-        try assertSoundAndInStep(fleet)
+        try fleet.assertSoundAndInStep()
     }
 
     func testATableThatHasNoKeyForAWhileGoesOnWithTheNextOne() throws {
@@ -382,7 +371,7 @@ final class KeyChangeStoryTests: XCTestCase {
             try fleet.assertEqual(rows)
             XCTAssertEqual(
                 try fleet.shell(0, rows), "Abba|before\nCure|by id\nElbow|\nGorillaz|\n", next)
-            try assertSoundAndInStep(fleet)
+            try fleet.assertSoundAndInStep()
         }
     }
 
@@ -415,7 +404,7 @@ final class KeyChangeStoryTests: XCTestCase {
         for index in 0...1 { try fleet.shell(index, migration) }
         try fleet.settle()
         XCTAssertEqual(try fleet.replicas.map { try $0.status().hidden }, [1, 1])
-        try assertSoundAndInStep(fleet)
+        try fleet.assertSoundAndInStep()
     }
 
     func testAKeyColumnThatIsRenamedIsTheSameKey() throws {
@@ -434,7 +423,7 @@ final class KeyChangeStoryTests: XCTestCase {
             try fleet.join()
             try fleet.settle()
             try fleet.assertEqual("SELECT * FROM p ORDER BY pid")
-            try assertSoundAndInStep(fleet)
+            try fleet.assertSoundAndInStep()
         }
     }
 
@@ -447,7 +436,7 @@ final class KeyChangeStoryTests: XCTestCase {
         try fleet.shell(1, byNameAndNote)
         try fleet.settle()
         try fleet.assertEqual(rows)
-        try assertSoundAndInStep(fleet)
+        try fleet.assertSoundAndInStep()
     }
 
     func testSnapshotsHoldAllGenerations() throws {
@@ -465,7 +454,7 @@ final class KeyChangeStoryTests: XCTestCase {
         try fleet.settle()
         try fleet.assertEqual(rows)
         XCTAssertEqual(try fleet.shell(2, rows), "Abba|\nCure|\nElbow|\n")
-        try assertSoundAndInStep(fleet)
+        try fleet.assertSoundAndInStep()
     }
 
     func testCountersGoOnCounting() throws {
@@ -484,6 +473,6 @@ final class KeyChangeStoryTests: XCTestCase {
         try fleet.settle()
         try fleet.assertEqual("SELECT song, n FROM plays")
         XCTAssertEqual(try fleet.shell(0, "SELECT n FROM plays"), "2111\n")
-        try assertSoundAndInStep(fleet)
+        try fleet.assertSoundAndInStep()
     }
 }

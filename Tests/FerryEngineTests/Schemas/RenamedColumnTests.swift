@@ -14,20 +14,7 @@ final class RenamedColumnTests: XCTestCase {
         INSERT INTO item VALUES (1, 'one', 1), (2, 'two', 2), (3, 'three', 3);
         """
     ) throws -> Fleet {
-        let fleet = try Fleet()
-        try fleet.start(schema)
-        try fleet.join()
-        return fleet
-    }
-
-    private func assertSound(_ fleet: Fleet, _ query: String, _ expected: String, line: UInt = #line) throws {
-        try fleet.settle()
-        for (index, replica) in fleet.replicas.enumerated() {
-            XCTAssertEqual(try fleet.shell(index, query), expected, "device \(index)", line: line)
-            XCTAssertEqual(try replica.verify(deep: true).differences.map(\.problem), [], line: line)
-            let standings = try replica.status().devices.map(\.standing)
-            XCTAssertEqual(standings, standings.map { _ in .inStep }, line: line)
-        }
+        try Fleet.two(schema)
     }
 
     func testUnsentWritesAndDeletionsOutliveRenamesOnBothDevices() throws {
@@ -35,7 +22,7 @@ final class RenamedColumnTests: XCTestCase {
         try fleet.shell(0, "UPDATE item SET name = 'ONE' WHERE id = 1; DELETE FROM item WHERE id = 2")
         try fleet.shell(0, rename)
         try fleet.shell(1, rename)
-        try assertSound(fleet, titles, "1|ONE\n3|three\n")
+        try fleet.assertSettled(titles, "1|ONE\n3|three\n")
     }
 
     func testAWriteThatTheOtherDeviceHasNotHeardOfOutlivesItsRename() throws {
@@ -49,7 +36,7 @@ final class RenamedColumnTests: XCTestCase {
         // The second device was away all the time, and wrote another column.
         try fleet.shell(1, "UPDATE item SET size = 10")
         try fleet.shell(1, rename)
-        try assertSound(fleet, titles, "1|ONE\n2|Two\n3|three\n")
+        try fleet.assertSettled(titles, "1|ONE\n2|Two\n3|three\n")
         XCTAssertEqual(try fleet.shell(0, "SELECT DISTINCT size FROM item"), "10\n")
     }
 
@@ -60,7 +47,7 @@ final class RenamedColumnTests: XCTestCase {
         _ = try fleet.replicas[0].sync()
         try fleet.shell(1, "UPDATE item SET name = 'Uno' WHERE id = 1; INSERT INTO item VALUES (4, 'four', 4)")
         try fleet.shell(1, rename)
-        try assertSound(fleet, titles, "1|Uno\n2|two\n3|three\n4|four\n")
+        try fleet.assertSettled(titles, "1|Uno\n2|two\n3|three\n4|four\n")
     }
 
     func testColumnsChangePlacesWithUnsentWrites() throws {
@@ -71,7 +58,7 @@ final class RenamedColumnTests: XCTestCase {
             """
         try fleet.shell(0, "UPDATE item SET a = 'A'")
         for device in 0...1 { try fleet.shell(device, swap) }
-        try assertSound(fleet, "SELECT a, b FROM item", "b|A\n")
+        try fleet.assertSettled("SELECT a, b FROM item", "b|A\n")
     }
 
     func testAnotherColumnGetsTheFormerName() throws {
@@ -80,8 +67,8 @@ final class RenamedColumnTests: XCTestCase {
         for device in 0...1 {
             try fleet.shell(device, rename + "; ALTER TABLE item ADD COLUMN name TEXT DEFAULT 'new'")
         }
-        try assertSound(
-            fleet, "SELECT id, title, name FROM item ORDER BY id", "1|ONE|new\n2|two|new\n3|three|new\n")
+        try fleet.assertSettled(
+            "SELECT id, title, name FROM item ORDER BY id", "1|ONE|new\n2|two|new\n3|three|new\n")
     }
 
     func testARowDeletedBeforeTheRenameComesBackWhole() throws {
@@ -94,7 +81,7 @@ final class RenamedColumnTests: XCTestCase {
         try fleet.shell(0, "DELETE FROM item WHERE id = 1")
         try fleet.shell(1, "INSERT INTO part VALUES (1, 1)")
         for device in 0...1 { try fleet.shell(device, rename) }
-        try assertSound(fleet, "SELECT id, title, size FROM item ORDER BY id", "1|one|1\n2|two|2\n")
+        try fleet.assertSettled("SELECT id, title, size FROM item ORDER BY id", "1|one|1\n2|two|2\n")
     }
 
     func testAForeignKeyGetsAnotherName() throws {
@@ -106,9 +93,9 @@ final class RenamedColumnTests: XCTestCase {
             """)
         try fleet.shell(0, "UPDATE album SET artist = 2 WHERE id = 1")
         for device in 0...1 { try fleet.shell(device, "ALTER TABLE album RENAME COLUMN artist TO performer") }
-        try assertSound(fleet, "SELECT id, performer FROM album ORDER BY id", "1|2\n2|1\n")
+        try fleet.assertSettled("SELECT id, performer FROM album ORDER BY id", "1|2\n2|1\n")
         try fleet.shell(1, "DELETE FROM artist WHERE id = 2")
-        try assertSound(fleet, "SELECT id, performer FROM album ORDER BY id", "1|\n2|1\n")
+        try fleet.assertSettled("SELECT id, performer FROM album ORDER BY id", "1|\n2|1\n")
     }
 
     func testAUniqueColumnOfManyGetsAnotherName() throws {
@@ -119,7 +106,7 @@ final class RenamedColumnTests: XCTestCase {
         // The present number of the column is in another mask of the pending change than its former number.
         try fleet.shell(0, "UPDATE item SET name = 'ONE', c1 = 5, c39 = 6 WHERE id = 1")
         for device in 0...1 { try fleet.shell(device, rename) }
-        try assertSound(fleet, "SELECT id, title, c1, c39 FROM item ORDER BY id", "1|ONE|5|6\n2|two|0|0\n")
+        try fleet.assertSettled("SELECT id, title, c1, c39 FROM item ORDER BY id", "1|ONE|5|6\n2|two|0|0\n")
     }
 
     func testAColumnIsRenamedTwiceBetweenTwoSyncs() throws {
@@ -130,7 +117,7 @@ final class RenamedColumnTests: XCTestCase {
         try fleet.shell(1, "ALTER TABLE item RENAME COLUMN name TO label")
         _ = try fleet.replicas[1].sync()
         try fleet.shell(1, "ALTER TABLE item RENAME COLUMN label TO title")
-        try assertSound(fleet, titles, "1|ONE\n2|two\n3|three\n")
+        try fleet.assertSettled(titles, "1|ONE\n2|two\n3|three\n")
     }
 
     /// Rails, Room and older versions of Django make the table anew.
@@ -143,7 +130,7 @@ final class RenamedColumnTests: XCTestCase {
         try fleet.shell(0, "UPDATE item SET name = 'ONE' WHERE id = 1; DELETE FROM item WHERE id = 2")
         _ = try fleet.replicas[0].sync()
         for device in 0...1 { try fleet.shell(device, rebuild) }
-        try assertSound(fleet, titles, "1|ONE\n3|three\n")
+        try fleet.assertSettled(titles, "1|ONE\n3|three\n")
     }
 
     /// The second device migrates days later, and knows nothing of what was written on the first since.
@@ -155,6 +142,6 @@ final class RenamedColumnTests: XCTestCase {
         try fleet.shell(0, "UPDATE item SET full = 'edited' WHERE id = 1")
         _ = try fleet.replicas[0].sync()
         try fleet.shell(1, migration)
-        try assertSound(fleet, "SELECT id, full FROM item ORDER BY id", "1|edited\n2|two 2\n3|three 3\n")
+        try fleet.assertSettled("SELECT id, full FROM item ORDER BY id", "1|edited\n2|two 2\n3|three 3\n")
     }
 }

@@ -22,6 +22,14 @@ final class Fleet {
     var containerPath: String { folder.appendingPathComponent("container").path }
     func databasePath(_ index: Int) -> String { folder.appendingPathComponent("db\(index).sqlite").path }
 
+    /// Two devices with the tables and rows of a script.
+    static func two(_ sql: String) throws -> Fleet {
+        let fleet = try Fleet()
+        try fleet.start(sql)
+        try fleet.join()
+        return fleet
+    }
+
     /// Makes a database by a script, and its container.
     func start(_ sql: String, selection: TableSelection = TableSelection()) throws {
         try shell(0, sql)
@@ -79,6 +87,29 @@ final class Fleet {
         let first = try shell(0, query)
         for index in replicas.indices.dropFirst() {
             XCTAssertEqual(first, try shell(index, query), query, file: file, line: line)
+        }
+        try assertSound(file: file, line: line)
+    }
+
+    /// Fails unless all devices come to rest with these rows, are sound, and are in step.
+    func assertSettled(
+        _ query: String, _ expected: String, file: StaticString = #filePath, line: UInt = #line
+    ) throws {
+        try settle(file: file, line: line)
+        for index in replicas.indices {
+            XCTAssertEqual(try shell(index, query), expected, "device \(index)", file: file, line: line)
+        }
+        try assertSoundAndInStep(file: file, line: line)
+    }
+
+    /// Fails where a device's rows are not what its state says, or where a device does not call all others in step.
+    func assertSoundAndInStep(file: StaticString = #filePath, line: UInt = #line) throws {
+        for replica in replicas {
+            XCTAssertEqual(try replica.verify(deep: true).differences, [], file: file, line: line)
+            let status = try replica.status()
+            XCTAssertEqual(status.tablesApart, [], file: file, line: line)
+            XCTAssertEqual(
+                status.devices.map(\.standing), status.devices.map { _ in .inStep }, file: file, line: line)
         }
         try assertSound(file: file, line: line)
     }

@@ -40,25 +40,18 @@ extension Step {
         let machine = newcomer.machine
         if random.below(3) > 0 { try exchange(machine) } else { try deliver(machine) }
         newcomer.attempts += 1
-        do {
+        let reason = try attemptToJoin(machine) {
             let enrolment = try Enrolment.begin(
                 containerPath: DeviceFileSystem.root, by: newcomer.way, environment: machine.environment)
             if random.below(3) > 0 { try exchange(machine) }
             if case .waiting(let words?) = try enrolment.state() { try approve(words) }
             try machine.join(enrolment)
             sealed.newcomers.removeAll { $0 === newcomer }
-            tell(machine, "joins")
-            simulation.tally.note("joined")
-        } catch let error as FerryError
-            where simulation.isExpected(error.code) || [.databaseMissing, .nothingFound].contains(error.code)
-        {
-            tell(machine, "cannot join: \(error.code.rawValue)")
-            simulation.tally.note("could not join yet")
-            try machine.removeDatabase()
-            let isInVain = error.code == .codeRefused || newcomer.attempts.isMultiple(of: Self.patience)
-            if isInVain, let host = random.element(of: simulation.living), let way = try way(by: host, sealed) {
-                newcomer.way = way
-            }
+        }
+        guard let reason else { return }
+        let isInVain = reason == .codeRefused || newcomer.attempts.isMultiple(of: Self.patience)
+        if isInVain, let host = random.element(of: simulation.living), let way = try way(by: host, sealed) {
+            newcomer.way = way
         }
     }
 
