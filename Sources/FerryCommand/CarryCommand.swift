@@ -1,7 +1,6 @@
 import ArgumentParser
 import Ferry
 import FerryContainer
-import Synchronization
 
 /// `ferry carry`.
 struct CarryCommand: DatabaseCommand {
@@ -89,13 +88,14 @@ struct CarryCommand: DatabaseCommand {
     }
 
     private func stay(_ carrier: Carrier, _ console: Console) throws {
-        let teller = CarryReporter(console)
-        let loop = CarryLoop(carrier) { event in teller.tell(event) }
+        let output = LoopOutput(console)
+        let reporter = CarryReporter(output: output)
+        let loop = CarryLoop(carrier) { event in reporter.tell(event) }
         let signals = TerminationSignals { loop.stop() }
-        teller.stopWhenNobodyListens { loop.stop() }
+        output.stopWhenNobodyListens { loop.stop() }
         loop.run()
         signals.cancel()
-        if let failure = teller.failure { throw failure }
+        if let failure = output.failure { throw failure }
     }
 }
 
@@ -130,58 +130,19 @@ struct CarrySentence {
     }
 }
 
-/// Reports the events of `ferry carry --watch`. Called on the loop's thread; a lock guards the state all the same.
-private final class CarryReporter: Sendable {
-    private struct State {
-        var failure: (any Error)?
-        var giveUp: (@Sendable () -> Void)?
-    }
+/// Reports the events of `ferry carry --watch`.
+private struct CarryReporter {
+    let output: LoopOutput
+    private var console: Console { output.console }
 
-    private struct Event: Encodable {
-        var event: String
-        var error: FailureReport.Detail?
-    }
-
-    private struct CarriedEvent: Encodable {
-        let report: CarryReport
-
-        private enum CodingKeys: String, CodingKey { case event }
-
-        func encode(to encoder: any Encoder) throws {
-            try report.encode(to: encoder)
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encode("carried", forKey: .event)
-        }
-    }
-
-    private let console: Console
-    private let state = Mutex(State())
-
-    init(_ console: Console) { self.console = console }
-
-    /// The action when the output is closed or full.
-    func stopWhenNobodyListens(_ giveUp: @escaping @Sendable () -> Void) {
-        state.withLock { $0.giveUp = giveUp }
-    }
-
-    /// Why the output could not be written.
-    var failure: (any Error)? { state.withLock { $0.failure } }
-
-    func tell(_ event: CarryEvent) {
-        do {
-            try console.isJSON ? emit(event) : say(event)
-        } catch {
-            state.withLock { $0.failure = error }
-            state.withLock { $0.giveUp }?()
-        }
-    }
+    func tell(_ event: CarryEvent) { output.tell { try console.isJSON ? emit(event) : say(event) } }
 
     private func emit(_ event: CarryEvent) throws {
         switch event {
-        case .started: try console.emit(Event(event: "started"))
-        case .carried(let report): try console.emit(CarriedEvent(report: report))
-        case .failed(let error): try console.emit(Event(event: "failed", error: FailureReport(error).error))
-        case .stopped: try console.emit(Event(event: "stopped"))
+        case .started: try output.emit("started")
+        case .carried(let report): try output.emit("carried", report)
+        case .failed(let error): try output.emit(failed: error)
+        case .stopped: try output.emit("stopped")
         }
     }
 
@@ -189,13 +150,10 @@ private final class CarryReporter: Sendable {
         switch event {
         case .started: try console.say("Keeping both places alike. Press Ctrl-C to end.")
         case .carried(let report):
-            try console.say("\(time) \(CarrySentence(report).text(console.style))")
+            try console.say("\(output.time) \(CarrySentence(report).text(console.style))")
             CarrySentence(report).warn(console)
-        case .failed(let error):
-            console.warn(error.description, at: ReplicaEnvironment.live.clock.milliseconds())
-        case .stopped: try console.say("\(time) Ended.")
+        case .failed(let error): output.warn(error)
+        case .stopped: try console.say("\(output.time) Ended.")
         }
     }
-
-    private var time: String { console.style.dim(Wording.time(ReplicaEnvironment.live.clock.milliseconds())) }
 }

@@ -128,9 +128,7 @@ struct Style: Sendable {
     /// The text with a sign in place of each control character, so that no name or value moves a terminal's cursor. Line
     /// breaks, tabs and this style's own sequences stay.
     func printable(_ text: String) -> String {
-        func isObeyed(_ scalar: Unicode.Scalar) -> Bool {
-            scalar.properties.generalCategory == .control && scalar != "\n" && scalar != "\t"
-        }
+        func isObeyed(_ scalar: Unicode.Scalar) -> Bool { scalar.isControl && scalar != "\n" && scalar != "\t" }
         guard text.unicodeScalars.contains(where: isObeyed) else { return text }
         var clean = String.UnicodeScalarView()
         var rest = text.unicodeScalars[...]
@@ -139,7 +137,7 @@ struct Style: Sendable {
                 clean.append(contentsOf: sequence.unicodeScalars)
                 rest = rest.dropFirst(sequence.unicodeScalars.count)
             } else {
-                clean.append(isObeyed(scalar) ? "�" : scalar)
+                clean.append(isObeyed(scalar) ? .instead : scalar)
                 rest = rest.dropFirst()
             }
         }
@@ -151,4 +149,12 @@ struct Style: Sendable {
     private func wrap(_ text: String, _ code: String) -> String {
         isOn && !text.isEmpty ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
     }
+}
+
+extension Unicode.Scalar {
+    /// True for a character that a terminal obeys in place of showing it.
+    var isControl: Bool { properties.generalCategory == .control }
+
+    /// The sign in place of a control character.
+    static let instead: Unicode.Scalar = "�"
 }

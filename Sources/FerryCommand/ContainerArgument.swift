@@ -56,7 +56,7 @@ struct BucketOptions: ParsableArguments {
 
     /// No option was said.
     static var none: BucketOptions {
-        // Parsed from nothing: every option is optional.
+        // Parsed from nothing, which cannot fail: every option is optional.
         (try? BucketOptions.parse([])) ?? BucketOptions()
     }
 

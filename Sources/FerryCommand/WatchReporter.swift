@@ -7,80 +7,53 @@ import Synchronization
 final class WatchReporter: Sendable {
     private struct State {
         var lastFailure: FerryError?
-        var outputFailure: FerryError?
         var waiting: [SyncReport.Waiting] = []
         var claims: Int?
         var held: String?
         var hasSynced = false
-        var giveUp: (@Sendable () -> Void)?
     }
 
-    private struct Event: Encodable {
-        var event: String
-        var error: FailureReport.Detail?
-    }
-
-    private struct SyncedEvent: Encodable {
-        let report: SyncReport
-
-        private enum CodingKeys: String, CodingKey { case event }
-
-        func encode(to encoder: any Encoder) throws {
-            try report.encode(to: encoder)
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encode("synced", forKey: .event)
-        }
-    }
-
-    private let console: Console
+    private let output: LoopOutput
+    private var console: Console { output.console }
     private let database: String
     private let container: String
     private let state = Mutex(State())
 
     init(_ console: Console, database: String, container: String) {
-        self.console = console
+        output = LoopOutput(console)
         self.database = database
         self.container = container
     }
 
     /// The action when the output is closed or full.
     func stopWhenNobodyListens(_ giveUp: @escaping @Sendable () -> Void) {
-        state.withLock { $0.giveUp = giveUp }
+        output.stopWhenNobodyListens(giveUp)
     }
 
     /// The last failure that was not mended.
     /// - Returns: the error to throw, and whether the output could not be written. A failed pass was reported already,
     ///   so only its exit status is left to give.
     var failure: (error: any Error, isOfOutput: Bool)? {
-        state.withLock { state in
-            if let failure = state.outputFailure { return (failure, true) }
-            return state.lastFailure.map { (ExitCode(ExitStatus($0.code).rawValue), false) }
-        }
+        if let failure = output.failure { return (failure, true) }
+        return state.withLock { $0.lastFailure }.map { (ExitCode(ExitStatus($0.code).rawValue), false) }
     }
 
-    func tell(_ event: SyncEvent) {
-        do {
-            try console.isJSON ? emit(event) : say(event)
-        } catch {
-            state.withLock { $0.outputFailure = FerryError(from: error) }
-            state.withLock { $0.giveUp }?()
-        }
-    }
+    func tell(_ event: SyncEvent) { output.tell { try console.isJSON ? emit(event) : say(event) } }
 
     private func emit(_ event: SyncEvent) throws {
         switch event {
-        case .started: try console.emit(Event(event: "started"))
-        case .following: try console.emit(Event(event: "following"))
-        case .leading: try console.emit(Event(event: "leading"))
-        case .reopened: try console.emit(Event(event: "reopened"))
+        case .started: try output.emit("started")
+        case .following: try output.emit("following")
+        case .leading: try output.emit("leading")
+        case .reopened: try output.emit("reopened")
         case .synced(let report):
             recordSuccess()
-            try console.emit(SyncedEvent(report: report))
-        case .databaseChanged: try console.emit(Event(event: "databaseChanged"))
+            try output.emit("synced", report)
+        case .databaseChanged: try output.emit("databaseChanged")
         case .failed(let error):
             note(error)
-            try console.emit(Event(event: "failed", error: FailureReport(error).error))
-        case .stopped: try console.emit(Event(event: "stopped"))
+            try output.emit(failed: error)
+        case .stopped: try output.emit("stopped")
         }
     }
 
@@ -90,17 +63,18 @@ final class WatchReporter: Sendable {
             try console.say("Keeping \(database) in step with \(container). Press Ctrl-C to end.")
         case .following:
             try console.say(
-                "\(time) Another process keeps this database in step already. This one waits, and takes over when that ends."
+                "\(output.time) Another process keeps this database in step already. This one waits, and takes over when that ends."
             )
-        case .leading: try console.say("\(time) The other process has ended; this one keeps the database in step now.")
+        case .leading:
+            try console.say("\(output.time) The other process has ended; this one keeps the database in step now.")
         case .synced(let report): try say(report)
         case .reopened:
-            try console.say("\(time) Another file was put in the database's place. This one goes on with that.")
+            try console.say("\(output.time) Another file was put in the database's place. This one goes on with that.")
         case .databaseChanged: break
         case .failed(let error):
             note(error)
-            console.warn(error.description, at: ReplicaEnvironment.live.clock.milliseconds())
-        case .stopped: try console.say("\(time) Ended.")
+            output.warn(error)
+        case .stopped: try console.say("\(output.time) Ended.")
         }
     }
 
@@ -118,10 +92,10 @@ final class WatchReporter: Sendable {
             )
         }
         recordSuccess()
-        if let renewed = report.renewed { try console.say("\(time) \(renewed.sentence)") }
+        if let renewed = report.renewed { try console.say("\(output.time) \(renewed.sentence)") }
         // A pass without anybody's changes, such as a schema alone, is no news.
         if isFirst || wasFailing || report.published.changes > 0 || report.replayed.changes > 0 {
-            try console.say("\(time) \(SyncSentence.of(report, console.style))")
+            try console.say("\(output.time) \(SyncSentence.of(report, console.style))")
         }
         try MembershipNews.tell(news, of: database, at: time, console)
         if isOtherHeld, let held = report.held { console.warn("Nothing is published for now: \(held)") }

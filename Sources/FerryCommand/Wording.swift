@@ -93,10 +93,7 @@ enum Wording {
 
     /// The text on a single line, without characters that move a terminal's cursor, cut off at the limit.
     static func oneLine(_ text: String, limit: Int = 60) -> String {
-        let clean = String(
-            text.unicodeScalars.map { scalar in
-                scalar.properties.generalCategory == .control ? "�" : Character(scalar)
-            })
+        let clean = String(text.unicodeScalars.map { Character($0.isControl ? .instead : $0) })
         return clean.count <= limit ? clean : clean.prefix(limit - 1) + "…"
     }
 }

@@ -42,6 +42,7 @@ enum RcloneAnswer {
         }
 
         private func isYoung(at now: Int64) -> Bool {
+            // A time that cannot be read says nothing of the age.
             guard let text = modified, !text.contains("."), let date = try? Date(text, strategy: .iso8601) else {
                 return false
             }
@@ -104,6 +105,7 @@ enum RcloneAnswer {
 
     /// The error in an answer, in words that may stand in a message.
     static func error(_ body: [UInt8]) -> String {
+        // Other bodies have no words of rclone's: the message then has the status.
         guard body.count <= maximumBytes, let failure = try? decode(Failure.self, body) else { return "" }
         return words(failure.error ?? "")
     }

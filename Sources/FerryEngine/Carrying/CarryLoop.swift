@@ -31,11 +31,9 @@ public final class CarryLoop: Sendable {
 
     /// - Parameter onEvent: called on the loop's thread; the loop waits for the return.
     public convenience init(_ carrier: Carrier, onEvent: @escaping @Sendable (CarryEvent) -> Void) {
-        let isByRclone = [carrier.texts.from, carrier.texts.to].contains {
-            (try? ContainerLocation($0))?.kind == "rclone"
-        }
         self.init(
-            carrier, watcher: ChangeWatcher(), timing: isByRclone ? .rclone : RemoteTiming(), onEvent: onEvent)
+            carrier, watcher: ChangeWatcher(), timing: RemoteTiming(suiting: carrier.texts.from, carrier.texts.to),
+            onEvent: onEvent)
     }
 
     package init(

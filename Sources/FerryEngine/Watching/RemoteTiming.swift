@@ -31,6 +31,13 @@ package struct RemoteTiming: Hashable, Sendable {
         return timing
     }
 
+    /// The timing that suits all of these places: rclone's, if any is reached by rclone.
+    init(suiting places: String...) {
+        // A text that is no place is refused by whoever opens it.
+        let isByRclone = places.contains { (try? ContainerLocation($0))?.kind == "rclone" }
+        self = isByRclone ? .rclone : RemoteTiming()
+    }
+
     /// For an app that hears of news by a push channel, and calls `SyncEngine.lookNow`.
     package static var pushed: RemoteTiming {
         var timing = RemoteTiming()

@@ -31,9 +31,9 @@ package struct WatchConfiguration: Sendable {
 
     /// The same, with times that suit the container's place: rclone is asked more seldom, unless other times were chosen.
     func suiting(_ place: String) -> WatchConfiguration {
-        guard remote == RemoteTiming(), (try? ContainerLocation(place))?.kind == "rclone" else { return self }
+        guard remote == RemoteTiming() else { return self }
         var suiting = self
-        suiting.remote = .rclone
+        suiting.remote = RemoteTiming(suiting: place)
         return suiting
     }
 }

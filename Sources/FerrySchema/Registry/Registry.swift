@@ -182,7 +182,10 @@ package struct Registry: Sendable {
     }
 
     private func markOtherMeanings(_ table: TrackedTable) {
-        let bases = table.columns.compactMap { ColumnMeaning.base(of: $0.formerName ?? $0.name) }
+        // A column under its own name is no variant, so most tables have nothing to look at.
+        let bases = table.columns.filter { !$0.isLocal || $0.formerName != nil }.compactMap {
+            ColumnMeaning.base(of: $0.travellingName)
+        }
         for index in table.columns.indices where bases.contains(where: { equalNames($0, table.columns[index].name) }) {
             table.columns[index].hasOtherMeanings = true
         }

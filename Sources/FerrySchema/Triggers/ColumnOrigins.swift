@@ -58,7 +58,7 @@ package struct ColumnOrigins {
     }
 
     private func renamed(_ table: TrackedTable, _ triggers: PresentTriggers) -> Renamed {
-        guard let text = triggers.text("delete", ofTable: table.id) else { return [:] }
+        guard let text = triggers.text("delete", of: table) else { return [:] }
         var renamed: Renamed = [:]
         for (former, name) in Self.recordedColumns(text, in: table.beforeImageTable) {
             guard table.columns.indices.contains(former), !table.keyColumnIDs.contains(former) else { continue }

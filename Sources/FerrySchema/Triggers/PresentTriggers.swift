@@ -38,8 +38,8 @@ package struct PresentTriggers {
     package func names(ofTable number: Int) -> [String] { (own[number] ?? []).map(\.name) }
 
     /// The text of a trigger recording a table, by the last part of its name; `nil` without the trigger.
-    package func text(_ name: String, ofTable number: Int) -> String? {
-        own[number]?.first { $0.name == "ferry_\(number)_\(name)" }?.text
+    package func text(_ name: String, of table: TrackedTable) -> String? {
+        own[table.id]?.first { $0.name == CaptureTriggers.prefix(of: table) + name }?.text
     }
 
     /// True if Ferry's triggers recording a table have exactly these texts.

@@ -36,17 +36,14 @@ struct UnseenTables {
 
     // MARK: Rules
 
-    /// The tables with other UNIQUE indexes or foreign keys than when triggers were last made.
-    func tablesWithOtherRules(_ registry: Registry, _ schema: Schema) throws -> Set<Int> {
-        let known: [String: UInt32] = try meta.json(.rules) ?? [:]
-        return Set(
-            rules(registry, schema).filter { number, rules in known[number].map { $0 != rules } ?? false }
-                .compactMap { Int($0.key) })
-    }
-
     /// Saves the rules of each table.
-    func recordRules(_ registry: Registry, _ schema: Schema) throws {
-        try meta.set(.rules, json: rules(registry, schema))
+    /// - Returns: the tables with other UNIQUE indexes or foreign keys than when triggers were last made.
+    func recordRules(_ registry: Registry, _ schema: Schema) throws -> Set<Int> {
+        let known: [String: UInt32] = try meta.json(.rules) ?? [:]
+        let present = rules(registry, schema)
+        if present != known { try meta.set(.rules, json: present) }
+        return Set(
+            present.filter { number, rules in known[number].map { $0 != rules } ?? false }.compactMap { Int($0.key) })
     }
 
     private func rules(_ registry: Registry, _ schema: Schema) -> [String: UInt32] {

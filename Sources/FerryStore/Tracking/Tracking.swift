@@ -115,7 +115,7 @@ struct Tracking {
         for (number, columns) in renamed {
             try PendingTable(connection).rename(columns, in: number, width: registry[number].keyColumns.count)
         }
-        let ruled = try unseen.tablesWithOtherRules(registry, schema)
+        let ruled = try unseen.recordRules(registry, schema)
         let returned = tablesWithReturnedColumns(registry, registered, coverage.mapValues(\.columns))
         if isPacked { try meanings.appendRewritten(registry) } else { try meanings.recordRewritten(registry) }
         try PendingTable(connection).widen(to: registry.keyWidth)
@@ -162,7 +162,6 @@ struct Tracking {
             if hasLostColumns || isRemade || ruled.contains(number) { news.unproven.append(number) }
         }
         try unseen.recordTriggers()
-        try unseen.recordRules(registry, schema)
         try GenerationPlan(connection, schema).recordKeys(of: registry)
         registry.news = try SchemaNews.load(meta)
         registry.news.add(news)

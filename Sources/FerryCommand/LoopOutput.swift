@@ -1,0 +1,73 @@
+import Ferry
+import Synchronization
+
+/// Where the events of a loop go, as lines for people or objects for scripts (`ferry watch`, `ferry carry --watch`). The loop ends once the
+/// output is closed or full.
+///
+/// Called on the loop's thread; a lock guards the state all the same.
+final class LoopOutput: Sendable {
+    /// The line of an event that has no more to say.
+    struct Event: Encodable {
+        var event: String
+        var error: FailureReport.Detail?
+    }
+
+    /// A report with the key `event`.
+    struct ReportEvent<Report: Encodable>: Encodable {
+        let event: String
+        let report: Report
+
+        private enum CodingKeys: String, CodingKey { case event }
+
+        func encode(to encoder: any Encoder) throws {
+            try report.encode(to: encoder)
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(event, forKey: .event)
+        }
+    }
+
+    private struct State {
+        var failure: FerryError?
+        var giveUp: (@Sendable () -> Void)?
+    }
+
+    let console: Console
+    private let state = Mutex(State())
+
+    init(_ console: Console) { self.console = console }
+
+    /// The action when the output is closed or full.
+    func stopWhenNobodyListens(_ giveUp: @escaping @Sendable () -> Void) {
+        state.withLock { $0.giveUp = giveUp }
+    }
+
+    /// Why the output could not be written.
+    var failure: FerryError? { state.withLock { $0.failure } }
+
+    /// Tells an event by `body`.
+    func tell(_ body: () throws -> Void) {
+        do {
+            try body()
+        } catch {
+            state.withLock { $0.failure = FerryError(from: error) }
+            state.withLock { $0.giveUp }?()
+        }
+    }
+
+    func emit(_ event: String) throws { try console.emit(Event(event: event)) }
+
+    func emit(_ event: String, _ report: some Encodable) throws {
+        try console.emit(ReportEvent(event: event, report: report))
+    }
+
+    func emit(failed error: FerryError) throws {
+        try console.emit(Event(event: "failed", error: FailureReport(error).error))
+    }
+
+    func warn(_ error: FerryError) {
+        console.warn(error.description, at: ReplicaEnvironment.live.clock.milliseconds())
+    }
+
+    /// The time of the event, for people.
+    var time: String { console.style.dim(Wording.time(ReplicaEnvironment.live.clock.milliseconds())) }
+}
