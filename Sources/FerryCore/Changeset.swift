@@ -269,11 +269,18 @@ public struct UndeclaredReference: Hashable, Codable, Sendable {
 
 /// A travelling table, and how its objects are identified.
 package struct TrackedTableRecord: Equatable, Sendable {
+    /// The name under which the table travels.
     package var name: String
     package var identity: TableIdentity
+    /// The name in the schema's statements, if the table was renamed; `nil` for the same name.
+    package var localName: String?
 
-    package init(name: String, identity: TableIdentity) {
+    package init(name: String, identity: TableIdentity, localName: String? = nil) {
         self.name = name
         self.identity = identity
+        self.localName = localName
     }
+
+    /// The name in the schema's statements.
+    package var statementName: String { localName ?? name }
 }

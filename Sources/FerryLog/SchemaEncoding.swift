@@ -8,10 +8,13 @@ enum SchemaEncoding {
         case plain = 1
         /// References that no foreign key declares follow the tracked tables.
         case withReferences = 2
+        /// Renamed tables follow the references.
+        case withRenamedTables = 3
     }
 
     static func form(of schema: SchemaRecord?) -> Form {
         guard let schema else { return .absent }
+        if schema.tracked.contains(where: { $0.localName != nil }) { return .withRenamedTables }
         return schema.references.isEmpty ? .plain : .withReferences
     }
 
@@ -39,7 +42,8 @@ enum SchemaEncoding {
             try LayoutDictionary.append(table.identity, to: &numbers, names: &names)
             for number in numbers { writer.writeVarint(UInt64(number)) }
         }
-        if schema.references.isEmpty { return }
+        let form = form(of: schema)
+        if form == .plain { return }
         try budget.check(schema.references.count, atMost: SegmentLimits.references, "references in a schema")
         try budget.take(schema.references.count, .schemaEntries)
         writer.writeVarint(UInt64(schema.references.count))
@@ -47,6 +51,19 @@ enum SchemaEncoding {
             for name in [reference.table, reference.column, reference.parent] {
                 writer.writeVarint(UInt64(try names.index(of: name)))
             }
+        }
+        if form == .withRenamedTables { try writeRenamed(schema.tracked, names: &names, to: &writer) }
+    }
+
+    /// Writes how many tables have another name in the statements, then each table's place and that name.
+    private static func writeRenamed(
+        _ tracked: [TrackedTableRecord], names: inout NameDictionary, to writer: inout ByteWriter
+    ) throws(FerryError) {
+        let renamed = tracked.enumerated().filter { $1.localName != nil }
+        writer.writeVarint(UInt64(renamed.count))
+        for (place, table) in renamed {
+            writer.writeVarint(UInt64(place))
+            writer.writeVarint(UInt64(try names.index(of: table.statementName)))
         }
     }
 
@@ -80,10 +97,27 @@ enum SchemaEncoding {
             let identity = try TableLayout.readIdentity(names, budget: &budget, from: &reader)
             schema.tracked.append(TrackedTableRecord(name: name, identity: identity))
         }
-        if form == .withReferences {
+        if form == .withReferences || form == .withRenamedTables {
             schema.references = try readReferences(names, budget: &budget, from: &reader)
         }
+        if form == .withRenamedTables { try readRenamed(&schema.tracked, names, budget: &budget, from: &reader) }
         return schema
+    }
+
+    private static func readRenamed(
+        _ tracked: inout [TrackedTableRecord], _ names: [String], budget: inout SegmentBudget,
+        from reader: inout ByteReader
+    ) throws(FerryError) {
+        let count = try reader.readCount(minimumBytes: 2)
+        guard count <= tracked.count else { throw ByteReader.malformed("a schema renames more tables than it tracks") }
+        try budget.take(count, .schemaEntries)
+        for _ in 0..<count {
+            let place = try reader.readVarint()
+            guard place < UInt64(tracked.count), tracked[Int(place)].localName == nil else {
+                throw ByteReader.malformed("a schema renames a table twice, or one that it does not track")
+            }
+            tracked[Int(place)].localName = try TableLayout.readName(names, from: &reader)
+        }
     }
 
     private static func readReferences(

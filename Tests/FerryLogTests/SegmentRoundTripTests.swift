@@ -36,6 +36,19 @@ final class SegmentRoundTripTests: XCTestCase {
         try roundTrip([telling])
     }
 
+    func testTheNamesOfRenamedTablesComeBack() throws {
+        for references in [[], [UndeclaredReference(table: "song", column: "album", parent: "album")]] {
+            var telling = changeset([])
+            telling.schema = SchemaRecord(
+                userVersion: 0, applicationID: 0, statements: [],
+                tracked: [
+                    TrackedTableRecord(name: "album", identity: .surrogate),
+                    TrackedTableRecord(name: "song", identity: .surrogate, localName: "track"),
+                ], references: references)
+            try roundTrip([telling])
+        }
+    }
+
     func testRandomChangesetsComeBack() throws {
         for seed in UInt64(1)...300 { try roundTrip(Samples.random(seed: seed), "seed \(seed)") }
     }

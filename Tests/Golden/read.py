@@ -274,12 +274,19 @@ def schema(form, dictionaries, reader):
     for _ in range(reader.varint()):
         kind, name, table = (dictionaries.name(reader) for _ in range(3))
         yield f"statement {kind} {name} {table}: {reader.string()}"
+    tracked = []
     for _ in range(reader.varint()):
-        yield f"tracked {dictionaries.name(reader)}: {dictionaries.identity(reader)}"
-    if form == 2:
+        tracked.append(dictionaries.name(reader))
+        yield f"tracked {tracked[-1]}: {dictionaries.identity(reader)}"
+    if form in (2, 3):
         for _ in range(reader.varint()):
             table, column, parent = (dictionaries.name(reader) for _ in range(3))
             yield f"reference {table}.{column}: {parent}"
+    if form == 3:
+        for _ in range(reader.varint()):
+            place = reader.varint()
+            need(place < len(tracked), "a renamed table is not tracked")
+            yield f"renamed {tracked[place]}: {dictionaries.name(reader)}"
 
 
 # Segments
@@ -344,7 +351,7 @@ def segment(content):
         for other in sorted(context):
             yield f"context {other} {context[other][0]} {context[other][1]}"
         form = body.u8()
-        need(form <= 2, "a changeset has an unknown form")
+        need(form <= 3, "a changeset has an unknown form")
         if form:
             yield from schema(form, dictionaries, body)
         for _ in range(body.varint()):
@@ -430,7 +437,7 @@ def manifest(content, found=None):
         author, other = (dictionaries.devices[body.varint()] for _ in range(2))
         yield f"context {author} {other} {body.time()} {body.time()}"
     form = body.u8()
-    need(form <= 2, "its schema has an unknown form")
+    need(form <= 3, "its schema has an unknown form")
     if form:
         yield f"schema at {body.time()} {dictionaries.devices[body.varint()]}"
         yield from schema(form, dictionaries, body)

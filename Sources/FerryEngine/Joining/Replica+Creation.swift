@@ -95,7 +95,9 @@ extension Replica {
 
     /// Selects the tables that the container's devices track. Additional tables of this database stay local.
     static func selection(_ record: SchemaRecord, _ store: Store) throws -> TableSelection {
-        let plan = try store.trackingPlan(TableSelection())
+        var everything = TableSelection()
+        everything.renamed = TableNames(record.tracked)
+        let plan = try store.trackingPlan(everything)
         let names = Set(record.tracked.map { foldedName($0.name) })
         var declared: [String: [String]] = [:]
         var movedKeys = try store.movedKeys(since: record)
@@ -111,6 +113,7 @@ extension Replica {
             declaredIdentities: declared, references: record.references)
         selection.travelling = plan.leftOut.map(\.name).filter { names.contains(foldedName($0)) }
         selection.movedKeys = movedKeys
+        selection.renamed = everything.renamed
         return selection
     }
 

@@ -39,7 +39,8 @@ extension Replica {
     private func readLogs(
         of rows: [FoundRow]
     ) throws -> (reader: HistoryReader, gaps: [(device: DeviceID, error: FerryError)]) {
-        var reader = HistoryReader(table: rows.first?.table ?? "", objects: Set(rows.map(\.object)))
+        var reader = HistoryReader(
+            table: try store.tableNames().travelling(rows.first?.table ?? ""), objects: Set(rows.map(\.object)))
         var gaps: [(device: DeviceID, error: FerryError)] = []
         let container = try openContainerAfresh()
         var ownLast: UInt64 = 0

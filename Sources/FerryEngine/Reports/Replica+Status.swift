@@ -191,6 +191,8 @@ extension Replica {
     package func log(limit: Int = 50, table: String? = nil) throws -> [LogEntry] {
         let container = try openContainerAfresh()
         let names = try store.reading().names
+        let tables = try store.tableNames()
+        let table = table.map(tables.travelling)
         var changes: [LoggedChange] = []
         for device in try container.devices() {
             var found: [LoggedChange] = []
@@ -222,7 +224,7 @@ extension Replica {
             LogEntry(
                 timeMilliseconds: change.time.isKnown ? change.time.milliseconds : nil,
                 device: names[change.device] ?? change.device.description,
-                sequence: change.sequence, table: change.table,
+                sequence: change.sequence, table: tables.local(change.table),
                 key: try store.keyText(table: change.table, object: change.object) ?? change.object.description,
                 operation: ChangeKind(change.kind), columns: change.columns)
         }

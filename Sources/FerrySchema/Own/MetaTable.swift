@@ -88,6 +88,8 @@ package struct MetaTable {
         case removedSegments
         /// The plan and the memory of compaction, as JSON (`CompactionMemory`).
         case compaction
+        /// The names of renamed tables, as JSON (`TableNames`).
+        case tableNames
         /// Set if the schema must go out with the next changeset.
         case schemaUnsent
         /// The container's tracked tables as received, as JSON.

@@ -119,7 +119,7 @@ package struct CoreDataStore {
             root(of: $0) != $0 && self.table(ofEntity: $0).map { equalNames($0.name, table.name) } ?? false
         }.map(root(of:))
         let which = tops.first.map { "Z_ENT IN (NEW.Z_ENT, \($0))" } ?? "Z_ENT = NEW.Z_ENT"
-        return "CREATE TRIGGER \(quoted(table.name + "_max")) AFTER INSERT ON \(quoted(table.name)) BEGIN "
+        return "CREATE TRIGGER \(quoted(table.name + "_max")) AFTER INSERT ON \(table.quotedName) BEGIN "
             + "UPDATE Z_PRIMARYKEY SET Z_MAX = max(Z_MAX, NEW.Z_PK) WHERE \(which); END;"
     }
 }

@@ -11,10 +11,10 @@ package struct RecordedKeys {
     /// Makes each table alone, in a database in memory. A table that cannot be made there says nothing.
     package init(_ record: SchemaRecord) throws {
         for tracked in record.tracked where tracked.identity == .surrogate {
-            let name = foldedName(tracked.name)
+            let name = foldedName(tracked.statementName)
             guard let text = record.statements.first(where: { $0.type == "table" && foldedName($0.name) == name })
             else { continue }
-            tables[name] = try Self.table(tracked.name, text.sql)
+            tables[foldedName(tracked.name)] = try Self.table(tracked.statementName, text.sql)
         }
     }
 

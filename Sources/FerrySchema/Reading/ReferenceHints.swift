@@ -94,8 +94,8 @@ package struct ReferenceHints {
         return try connection.count(
             """
             SELECT count(*) FROM (
-                SELECT \(name) AS value FROM \(quoted(table.name)) WHERE \(name) IS NOT NULL LIMIT \(Self.sampleSize))
-            WHERE NOT EXISTS (SELECT 1 FROM \(quoted(parent.name)) WHERE \(quoted(parent.primaryKey[0])) = value)
+                SELECT \(name) AS value FROM \(table.quotedName) WHERE \(name) IS NOT NULL LIMIT \(Self.sampleSize))
+            WHERE NOT EXISTS (SELECT 1 FROM \(parent.quotedName) WHERE \(quoted(parent.primaryKey[0])) = value)
             """)
     }
 
@@ -106,8 +106,8 @@ package struct ReferenceHints {
         let rows = try connection.rows(
             """
             SELECT count(*), sum(typeof(value) <> 'integer'), sum(value > 0), sum(value > 0 AND EXISTS (
-                SELECT 1 FROM \(quoted(parent.name)) WHERE \(quoted(parent.primaryKey[0])) = value))
-            FROM (SELECT \(name) AS value FROM \(quoted(table.name)) WHERE \(name) IS NOT NULL LIMIT \(Self.sampleSize))
+                SELECT 1 FROM \(parent.quotedName) WHERE \(quoted(parent.primaryKey[0])) = value))
+            FROM (SELECT \(name) AS value FROM \(table.quotedName) WHERE \(name) IS NOT NULL LIMIT \(Self.sampleSize))
             """)
         guard case .integer(0)? = rows.first?[1], case .integer(let positive)? = rows.first?[2], positive > 0,
             case .integer(let present)? = rows.first?[3]

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySQL
 
 /// The app's tables as described by the database's schema, in plain values.
 package struct Schema: Sendable {
@@ -25,7 +26,10 @@ package struct Schema: Sendable {
 package struct SchemaTable: Sendable {
     package enum Kind: String, Sendable { case table, view, virtual, shadow }
 
+    /// The name under which the table travels (`TableNames`).
     package var name: String
+    /// The name in the database.
+    package var localName: String
     package var kind: Kind
     package var isWithoutRowID: Bool
     /// All columns except hidden columns; includes generated columns.
@@ -48,6 +52,9 @@ package struct SchemaTable: Sendable {
     package func column(_ name: String) -> SchemaColumn? {
         columns.first { equalNames($0.name, name) }
     }
+
+    /// The name in SQL.
+    package var quotedName: String { quoted(localName) }
 }
 
 @usableFromInline package struct SchemaColumn: Sendable {
@@ -82,6 +89,7 @@ package struct SchemaTable: Sendable {
 
 package struct SchemaForeignKey: Sendable {
     package var columns: [String]
+    /// The name under which the parent travels (`TableNames`).
     package var parentTable: String
     /// The parent's columns, in the order of `columns`; empty for the parent's primary key.
     package var parentColumns: [String]

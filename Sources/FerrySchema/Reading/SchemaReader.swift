@@ -7,7 +7,9 @@ package struct SchemaReader {
 
     package func version() throws -> Int64 { Int64(try connection.count("PRAGMA schema_version")) }
 
-    package func read() throws -> Schema {
+    /// Reads the schema, with renamed tables under their travelling names.
+    /// - Parameter names: the names of renamed tables; `nil` for the names recorded in the database.
+    package func read(_ names: TableNames? = nil) throws -> Schema {
         var tables: [SchemaTable] = []
         // `table_list` reports shadow tables and WITHOUT ROWID; `sqlite_schema` reports order and text.
         var kinds: [String: (kind: String, withoutRowID: Bool)] = [:]
@@ -37,7 +39,9 @@ package struct SchemaReader {
             guard case .text(let bytes) = row[0] else { return false }
             return OwnNames.table(ofTrigger: String(decoding: bytes, as: UTF8.self)) == nil
         }
-        return Schema(version: try version(), tables: tables, hasTriggers: hasTriggers)
+        let travelling = try (names ?? .load(connection)).travelling(among: tables.map(\.localName))
+        return Schema(
+            version: try version(), tables: tables.map { $0.renamed(travelling) }, hasTriggers: hasTriggers)
     }
 
     /// True if no table by this name may travel. Names beginning with `ferry_` belong to Ferry.
@@ -49,8 +53,8 @@ package struct SchemaReader {
         _ name: String, kind: SchemaTable.Kind, withoutRowID: Bool, sql: String, _ indexTexts: [String: String]
     ) throws -> SchemaTable {
         var table = SchemaTable(
-            name: name, kind: kind, isWithoutRowID: withoutRowID, columns: [], primaryKey: [], isIntegerKey: false,
-            foreignKeys: [], uniqueIndexes: [], isAutoincrement: false)
+            name: name, localName: name, kind: kind, isWithoutRowID: withoutRowID, columns: [], primaryKey: [],
+            isIntegerKey: false, foreignKeys: [], uniqueIndexes: [], isAutoincrement: false)
         guard kind == .table else { return table }
         let names = try connection.rows("SELECT name FROM pragma_table_xinfo(?)", .text(name)).map { $0[0].text }
         let generated = IndexText.generatedColumns(sql, columns: names)
@@ -170,5 +174,19 @@ package struct SchemaReader {
 
     package init(connection: SQLConnection) {
         self.connection = connection
+    }
+}
+
+extension SchemaTable {
+    /// The table and the parents of its foreign keys under their travelling names.
+    fileprivate func renamed(_ travelling: [String: String]) -> SchemaTable {
+        if travelling.isEmpty { return self }
+        var table = self
+        table.name = travelling[foldedName(localName)] ?? localName
+        for index in foreignKeys.indices {
+            let parent = foreignKeys[index].parentTable
+            table.foreignKeys[index].parentTable = travelling[foldedName(parent)] ?? parent
+        }
+        return table
     }
 }

@@ -46,8 +46,22 @@ package struct SchemaRecorder {
             present.insert(foldedName($0.string(0)))
         }
         var created = CreatedSchema()
+        // A renamed table that the database still has under its former name is there.
+        let renamed = Set(
+            record.tracked.filter { $0.localName != nil && present.contains(foldedName("table \($0.name)")) }
+                .map { foldedName($0.statementName) })
         for statement in record.statements {
             if present.contains(foldedName("\(statement.type) \(statement.name)")) { continue }
+            if renamed.contains(foldedName(statement.table)) { continue }
+            if ["trigger", "view"].contains(statement.type),
+                let table = renamed.first(where: { IndexText.mentions(statement.sql, $0) })
+            {
+                created.leftOut.append(
+                    LeftOutTable(
+                        name: statement.name,
+                        reason: "a \(statement.type) that names \(table), which has its former name here"))
+                continue
+            }
             if let virtual = VirtualTableText(statement.sql) {
                 if let reason = try create(virtual, statement.sql) {
                     created.leftOut.append(LeftOutTable(name: statement.name, reason: reason))
@@ -80,7 +94,7 @@ package struct SchemaRecorder {
         for table in tracked {
             guard case .declared(let columns) = table.identity else { continue }
             var present: Set<String> = []
-            try connection.forEachRow("SELECT name FROM pragma_table_xinfo(?)", [.text(table.name)]) {
+            try connection.forEachRow("SELECT name FROM pragma_table_xinfo(?)", [.text(table.statementName)]) {
                 present.insert(foldedName($0.string(0)))
             }
             if present.isEmpty || columns.allSatisfy({ present.contains(foldedName($0)) }) { continue }

@@ -4,6 +4,9 @@ import FerrySQL
 /// A foreign key of the schema by names, for use outside of a single database.
 package struct DeclaredKey: Hashable, Sendable {
     package var child: String
+    /// The names of both tables in the database.
+    package var localChild: String
+    package var localParent: String
     package var columns: [String]
     package var parent: String
     /// In the order of `columns`.
@@ -37,7 +40,7 @@ package struct DeclaredKey: Hashable, Sendable {
         }
         return """
             \(present.joined(separator: " AND ")) AND NOT EXISTS (
-            SELECT 1 FROM main.\(quoted(parent)) AS parent WHERE \(equal.joined(separator: " AND ")))
+            SELECT 1 FROM main.\(quoted(localParent)) AS parent WHERE \(equal.joined(separator: " AND ")))
             """
     }
 
@@ -48,7 +51,7 @@ package struct DeclaredKey: Hashable, Sendable {
     package func brokenRows(_ connection: SQLConnection, keyless: Bool = false, limit: Int = -1) throws -> Int {
         let isKeyless = (["FALSE"] + childKey.map { "child.\(quoted($0)) IS NULL" }).joined(separator: " OR ")
         return try connection.count(
-            "SELECT count(*) FROM (SELECT 1 FROM main.\(quoted(child)) AS child "
+            "SELECT count(*) FROM (SELECT 1 FROM main.\(quoted(localChild)) AS child "
                 + "WHERE \(isBroken) AND \(keyless ? "" : "NOT ")(\(isKeyless)) LIMIT \(limit))")
     }
 }
@@ -74,7 +77,8 @@ extension Schema {
                 ?? parent.column(name)?.collation ?? "BINARY"
         }
         return DeclaredKey(
-            child: child.name, columns: key.columns, parent: parent.name,
+            child: child.name, localChild: child.localName, localParent: parent.localName, columns: key.columns,
+            parent: parent.name,
             parentColumns: names.map { parent.column($0)?.name ?? $0 }, collations: collations,
             childKey: child.primaryKey)
     }
@@ -84,14 +88,14 @@ extension Schema {
     /// - Returns: `nil` for a working foreign key; a part of a sentence about the key otherwise.
     package func flaw(of key: SchemaForeignKey, in child: SchemaTable) -> String? {
         guard let parent = table(key.parentTable) else { return "there is no table “\(key.parentTable)”" }
-        guard parent.kind == .table else { return "“\(parent.name)” is no ordinary table" }
+        guard parent.kind == .table else { return "“\(parent.localName)” is no ordinary table" }
         let names = key.parentColumns.isEmpty ? parent.primaryKey : key.parentColumns
-        if names.isEmpty { return "“\(parent.name)” has no primary key" }
+        if names.isEmpty { return "“\(parent.localName)” has no primary key" }
         guard names.count == key.columns.count else {
-            return "it has \(key.columns.count) columns and the key of “\(parent.name)” has \(names.count)"
+            return "it has \(key.columns.count) columns and the key of “\(parent.localName)” has \(names.count)"
         }
         if let missing = names.first(where: { parent.column($0) == nil }) {
-            return "“\(parent.name)” has no column “\(missing)”"
+            return "“\(parent.localName)” has no column “\(missing)”"
         }
         let isNamedAsItIs =
             key.parentColumns.isEmpty
@@ -100,7 +104,7 @@ extension Schema {
             // SQLite looks up integer keys by integers alone, and a REAL column holds none.
             let isReal =
                 parent.isIntegerKey && !parent.isWithoutRowID && child.column(key.columns[0])?.affinity == .real
-            return isReal ? "“\(key.columns[0])” holds reals, and the keys of “\(parent.name)” are integers" : nil
+            return isReal ? "“\(key.columns[0])” holds reals, and the keys of “\(parent.localName)” are integers" : nil
         }
         let isUnique = parent.uniqueIndexes.contains { index in
             index.condition == nil && Self.areSame(names, index.terms.compactMap(\.column))
@@ -108,7 +112,7 @@ extension Schema {
                     term.column.flatMap { parent.column($0) }.map { equalNames($0.collation, term.collation) } ?? false
                 }
         }
-        return isUnique ? nil : "\(names.joined(separator: ", ")) of “\(parent.name)” is not unique"
+        return isUnique ? nil : "\(names.joined(separator: ", ")) of “\(parent.localName)” is not unique"
     }
 
     private static func areSame(_ left: [String], _ right: [String]) -> Bool {

@@ -127,7 +127,7 @@ package struct GenerationPlan {
     private func makeIndex(of number: Int, on table: SchemaTable, _ key: [String]) throws {
         let columns = key.map(quoted).joined(separator: ", ")
         try dropIndex(of: number)
-        try connection.executeScript("CREATE INDEX \(indexName(number)) ON \(quoted(table.name))(\(columns))")
+        try connection.executeScript("CREATE INDEX \(indexName(number)) ON \(table.quotedName)(\(columns))")
     }
 
     /// Drops the index of every leaving table.

@@ -60,8 +60,8 @@ package struct LocalForeignKeyChain: Sendable {
         let present = key.columns.map { "child.\(quoted($0)) IS NOT NULL" }.joined(separator: " AND ")
         let pairs = zip(names, key.columns).map { "parent.\(quoted($0)) = child.\(quoted($1))" }
         countSQL = """
-            SELECT count(*) FROM main.\(quoted(child.name)) AS child WHERE \(present) AND NOT EXISTS (
-                SELECT 1 FROM main.\(quoted(parent.name)) AS parent WHERE \(pairs.joined(separator: " AND ")))
+            SELECT count(*) FROM main.\(child.quotedName) AS child WHERE \(present) AND NOT EXISTS (
+                SELECT 1 FROM main.\(parent.quotedName) AS parent WHERE \(pairs.joined(separator: " AND ")))
             """
     }
 }
@@ -118,7 +118,7 @@ extension Registry {
                         child: described, columns: declared.columns, onDelete: .init(own.onDelete),
                         onUpdate: .init(own.onUpdate), keyless: child.keyColumns),
                     to: columns, isMappedKey: isMappedKey)
-                if !referringLocalTables.contains(child.name) { referringLocalTables.append(child.name) }
+                if !referringLocalTables.contains(child.localName) { referringLocalTables.append(child.localName) }
             }
         }
     }

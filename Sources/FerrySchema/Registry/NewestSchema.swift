@@ -48,6 +48,7 @@ package struct NewestSchema {
             var name: String
             /// Text as in `ferry_table`.
             var identity: String
+            var localName: String?
         }
 
         var time: UInt64
@@ -66,7 +67,9 @@ package struct NewestSchema {
             statements = schema.record.statements.map {
                 Statement(type: $0.type, name: $0.name, table: $0.table, sql: $0.sql)
             }
-            tracked = schema.record.tracked.map { Table(name: $0.name, identity: IdentityText.format($0.identity)) }
+            tracked = schema.record.tracked.map {
+                Table(name: $0.name, identity: IdentityText.format($0.identity), localName: $0.localName)
+            }
             references = schema.record.references
         }
 
@@ -77,7 +80,9 @@ package struct NewestSchema {
             let record = SchemaRecord(
                 userVersion: userVersion, applicationID: applicationID,
                 statements: statements.map { .init(type: $0.type, name: $0.name, table: $0.table, sql: $0.sql) },
-                tracked: try tracked.map { .init(name: $0.name, identity: try IdentityText.parse($0.identity)) },
+                tracked: try tracked.map {
+                    .init(name: $0.name, identity: try IdentityText.parse($0.identity), localName: $0.localName)
+                },
                 references: references)
             return StampedSchema(record: record, stamp: Stamp(time: HybridTime(rawValue: time), device: device))
         }

@@ -39,7 +39,9 @@ extension Registry {
             for key in table.foreignKeys {
                 guard let reason = reason(key, of: table, schema, words) else { continue }
                 found.append(
-                    PlainReference(table: table.name, columns: key.columns, parent: key.parentTable, reason: reason))
+                    PlainReference(
+                        table: table.localName, columns: key.columns,
+                        parent: schema.table(key.parentTable)?.localName ?? key.parentTable, reason: reason))
             }
         }
         return found

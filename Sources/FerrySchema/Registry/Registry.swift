@@ -29,6 +29,13 @@ package struct Registry: Sendable {
     /// The shown or last shown generation of a table.
     package func table(named name: String) -> TrackedTable? { numbers[foldedName(name)].flatMap { tables[$0] } }
 
+    /// The table that a person, or SQL of this database, calls by a name: the table of this name in the database, or else
+    /// the table that travels under the name.
+    package func table(called name: String) -> TrackedTable? {
+        if let table = table(named: name), !table.isLocal || equalNames(table.localName, name) { return table }
+        return tables.values.first { $0.isLocal && equalNames($0.localName, name) } ?? table(named: name)
+    }
+
     /// The generation of a table with the given identity.
     package func table(named name: String, _ identity: TableIdentity) -> TrackedTable? {
         let all = tables(named: name)
@@ -193,6 +200,7 @@ package struct Registry: Sendable {
 
     private func describe(_ table: TrackedTable, _ local: SchemaTable) {
         table.name = local.name
+        table.localName = local.localName
         table.isLocal = true
         table.keyColumns = local.primaryKey
         table.isAutoincrement = local.isAutoincrement

@@ -53,8 +53,8 @@ package final class RegistryCache: Sendable {
 /// content.
 package struct RegistryVersion: Equatable {
     package let schema: Int
-    /// The version of Ferry's tables, the numbers of tables and columns, the count of policy changes, and this device's
-    /// number. A different process may have made the store a new device.
+    /// The version of Ferry's tables, the numbers of tables and columns, the count of policy changes, the names of renamed
+    /// tables, and this device's number. A different process may have made the store a new device.
     private var counts: [FieldValue]
 
     package init(_ connection: SQLConnection) throws {
@@ -70,6 +70,7 @@ package struct RegistryVersion: Equatable {
                 SELECT \(MetaTable.expression(.version)),
                     \(RegisteredTables.counts),
                     \(MetaTable.expression(.policies)),
+                    \(MetaTable.expression(.tableNames)),
                     \(MetaTable.expression(.device))
                 """
             ).first ?? []

@@ -18,7 +18,10 @@ import FerrySQL
 package final class TrackedTable: @unchecked Sendable {
     /// The registered number.
     package let id: Int
+    /// The name under which the table travels.
     @exclusivity(unchecked) package var name: String
+    /// The name in this database (`TableNames`).
+    @exclusivity(unchecked) package var localName: String
     package let identity: TableIdentity
     /// True if this database has the table. A peer's newer schema may name tables missing here.
     @exclusivity(unchecked) package var isLocal: Bool
@@ -72,6 +75,7 @@ package final class TrackedTable: @unchecked Sendable {
     ) {
         self.id = id
         self.name = name
+        localName = name
         self.identity = identity
         self.isLocal = isLocal
         self.columns = columns
@@ -275,6 +279,9 @@ package final class TrackedTable: @unchecked Sendable {
 
     /// The names of a mapped key in statements.
     package var namesOfMappedKey: [String] { isMapped ? keyColumns + (keyIsRowID ? namesOfRowID : []) : [] }
+
+    /// The name in SQL.
+    package var quotedName: String { quoted(localName) }
 
     package var keyList: String { keyColumns.map(quoted).joined(separator: ", ") }
 }

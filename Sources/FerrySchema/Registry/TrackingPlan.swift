@@ -17,6 +17,8 @@ public struct TableSelection: Equatable, Sendable {
     package var travelling: [String]
     /// Integer keys previously moved to a new column in the container: the column, by the table's name.
     package var movedKeys: [String: String]
+    /// Tables with another name in the container.
+    package var renamed: TableNames
 
     public init(
         only: [String]? = nil, except: [String] = [], declaredIdentities: [String: [String]] = [:],
@@ -29,6 +31,7 @@ public struct TableSelection: Equatable, Sendable {
         self.plainReferences = plainReferences
         travelling = []
         movedKeys = [:]
+        renamed = TableNames()
     }
 }
 

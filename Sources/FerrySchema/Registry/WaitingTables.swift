@@ -29,10 +29,10 @@ package struct WaitingTables: Equatable {
         var found = WaitingTables()
         for number in Set(numbers).sorted() {
             guard let table = registry.tables[number], table.isLocal,
-                let reason = try connection.missingPart(of: "INSERT INTO \(quoted(table.name)) DEFAULT VALUES")
+                let reason = try connection.missingPart(of: "INSERT INTO \(table.quotedName) DEFAULT VALUES")
             else { continue }
             found.reasons[number] = reason
-            let reading = "SELECT 1 FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))"
+            let reading = "SELECT 1 FROM \(table.quotedName) WHERE \(table.keyCondition(first: 1))"
             if try table.hasColumnPolicies || connection.missingPart(of: reading) != nil {
                 found.refusing[number] = reason
             }

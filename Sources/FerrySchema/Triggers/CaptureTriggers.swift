@@ -47,7 +47,7 @@ package struct CaptureTriggers {
     }
 
     private func trigger(_ name: String, _ event: String, when: String? = nil, _ body: [String]) -> String {
-        "CREATE TRIGGER \(prefix)_\(name) \(event) ON \(quoted(table.name))"
+        "CREATE TRIGGER \(prefix)_\(name) \(event) ON \(table.quotedName)"
             + (when.map { " WHEN \($0)" } ?? "") + " BEGIN " + body.joined(separator: " ") + " END"
     }
 
@@ -244,8 +244,8 @@ package struct CaptureTriggers {
     /// (https://www.sqlite.org/autoinc.html).
     private var newRowWithoutKey: String {
         let key = quoted(table.keyColumns[0])
-        let highest = "(SELECT max(\(key)) FROM \(quoted(table.name)))"
-        let name = table.name.replacing("'", with: "''")
+        let highest = "(SELECT max(\(key)) FROM \(table.quotedName))"
+        let name = table.localName.replacing("'", with: "''")
         let issued = "(SELECT seq FROM sqlite_sequence WHERE name = '\(name)')"
         let next =
             table.isAutoincrement
@@ -322,7 +322,7 @@ package struct CaptureTriggers {
     }
 
     private func recordRows(_ conditions: [String]) -> [String] {
-        let source = "FROM \(quoted(table.name)) AS holder WHERE " + conditions.joined(separator: " AND ")
+        let source = "FROM \(table.quotedName) AS holder WHERE " + conditions.joined(separator: " AND ")
         let keys = table.keyColumns.map { "holder.\(quoted($0))" }.joined(separator: ", ")
         let values = table.localColumns.map { ", holder.\(quoted($0.name))" }.joined()
         return [
@@ -342,12 +342,12 @@ package struct CaptureTriggers {
         let keys = table.keyColumns.map { "holder.\(quoted($0))" }.joined(separator: ", ")
         let values = table.localColumns.map { ", holder.\(quoted($0.name))" }.joined()
         let hasKey = zip(table.keyColumns.indices, table.keyColumns).map { "holder.\(quoted($1)) = note.k\($0)" }
-        let source = "FROM \(quoted(table.name)) AS holder"
+        let source = "FROM \(table.quotedName) AS holder"
         let body = [
             "INSERT INTO ferry_pending(\"table\", event, mask, at, \(keySlots)) SELECT \(table.id), "
                 + "\(PendingEvent.examine.rawValue), \(NondeterministicDefaults.mask), \(Self.now), \(keys) \(source);",
             "INSERT INTO \(table.beforeImageTable)(sequence\(oldColumns)) SELECT note.sequence\(values) "
-                + "FROM ferry_pending AS note CROSS JOIN \(quoted(table.name)) AS holder "
+                + "FROM ferry_pending AS note CROSS JOIN \(table.quotedName) AS holder "
                 + "WHERE note.\"table\" = \(table.id) AND note.event = \(PendingEvent.examine.rawValue) "
                 + "AND note.mask = \(NondeterministicDefaults.mask) AND \(hasKey.joined(separator: " AND ")) "
                 + "AND note.sequence NOT IN (SELECT sequence FROM \(table.beforeImageTable));",

@@ -51,7 +51,7 @@ package struct PresentTriggers {
     /// table's newest trigger first.
     package func are(_ statements: [String], of table: TrackedTable) -> Bool {
         guard let present = own[table.id], present.map(\.text) == statements else { return false }
-        let name = foldedName(table.name)
+        let name = foldedName(table.localName)
         guard present.allSatisfy({ $0.table == name }), let first = present.first else { return false }
         return lastOfApp[name].map { $0 < first.place } ?? true
     }

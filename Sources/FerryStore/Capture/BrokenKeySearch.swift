@@ -96,7 +96,7 @@ struct BrokenKeySearch {
         let child = access.registry[incoming.table]
         let condition = access.registry.condition(referringBy: key, of: child)
         return try !access.connection.rows(
-            "SELECT 1 FROM \(quoted(child.name)) WHERE \(condition) LIMIT 1", values: values
+            "SELECT 1 FROM \(child.quotedName) WHERE \(condition) LIMIT 1", values: values
         )
         .isEmpty
     }

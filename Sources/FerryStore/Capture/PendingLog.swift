@@ -45,7 +45,7 @@ struct PendingLog {
             {
                 throw FerryError(
                     .databaseCorrupt,
-                    "A pending change of \(table.name) names a column that the table does not have. Run `ferry doctor`; "
+                    "A pending change of \(table.localName) names a column that the table does not have. Run `ferry doctor`; "
                         + "a backup, or `ferry leave` and `ferry join`, mends it.")
             }
             let key = (0..<table.keyColumns.count).map { row.value(Column.key + Int32($0)) }

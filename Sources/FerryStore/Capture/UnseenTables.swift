@@ -56,7 +56,10 @@ struct UnseenTables {
 
     private func counts() throws -> [Int: (triggers: Int, hasInsert: Bool)] {
         var names: [Int: String] = [:]
-        for entry in try RegisteredTables(connection).all() { names[entry.number] = foldedName(entry.name) }
+        let renamed = try TableNames.load(connection).local
+        for entry in try RegisteredTables(connection).all() {
+            names[entry.number] = foldedName(renamed[entry.name] ?? entry.name)
+        }
         var counts: [Int: (triggers: Int, hasInsert: Bool)] = [:]
         try connection.forEachRow("SELECT name, tbl_name FROM sqlite_schema WHERE type = 'trigger'") { row in
             let name = row.string(0)

@@ -52,7 +52,7 @@ struct UnseenWrites {
         var findings = Findings()
         guard table.isLocal else { return findings }
         let pending = try PendingKeys(table, access.connection)
-        let hasRows = try access.connection.count("SELECT EXISTS(SELECT 1 FROM \(quoted(table.name)))") != 0
+        let hasRows = try access.connection.count("SELECT EXISTS(SELECT 1 FROM \(table.quotedName))") != 0
         // Ferry saw the database without the table, so an app has inserted each row again.
         let isRemade = wasAbsent && !wasThere
         let isGone = try !hasRows || isRemade || hasOtherKeys()
@@ -93,7 +93,7 @@ struct UnseenWrites {
         let known = table.keyColumns.count == 1 ? "coalesce(k0, object)" : keySlots
         return try access.connection.count(
             """
-            SELECT EXISTS(SELECT \(table.keyList) FROM \(quoted(table.name)) INTERSECT
+            SELECT EXISTS(SELECT \(table.keyList) FROM \(table.quotedName) INTERSECT
                 SELECT \(known) FROM \(table.objectTable)
                 WHERE \(Visibility.way) IN (\(Visibility.row.rawValue), \(Visibility.anomalousRow.rawValue)))
             """) == 0
@@ -260,7 +260,7 @@ struct UnseenWrites {
         var keys: [[FieldValue]] = []
         try access.connection.forEachRow(
             """
-            SELECT \(table.keyList) FROM \(quoted(table.name))
+            SELECT \(table.keyList) FROM \(table.quotedName)
             EXCEPT SELECT \(known) FROM \(table.objectTable)
             WHERE \(Visibility.way) IN (\(Visibility.row.rawValue), \(Visibility.anomalousRow.rawValue))
             """

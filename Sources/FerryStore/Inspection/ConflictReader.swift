@@ -116,7 +116,7 @@ struct ConflictReader {
                     timeMilliseconds: time.isKnown ? time.milliseconds : nil)
             }
             return Conflict(
-                number: entry.number, table: entry.table.name, object: entry.object,
+                number: entry.number, table: entry.table.localName, object: entry.object,
                 key: try names.key(of: entry.object, entry.table), column: column?.name, kind: entry.kind,
                 lost: try side(entry.lost), kept: try side(entry.kept), noticedMilliseconds: entry.noticed,
                 resolvedMilliseconds: entry.resolved)

@@ -56,7 +56,7 @@ struct HiddenRowReader {
                 sentence += " (\(try names.key(of: object, table).map(\.text).joined(separator: ", ")))"
             }
             return HiddenRow(
-                table: table.name, object: object, key: try names.ownKey(of: state, table), kind: reason.kind,
+                table: table.localName, object: object, key: try names.ownKey(of: state, table), kind: reason.kind,
                 reason: sentence, columns: reason.columns, values: values)
         }
     }

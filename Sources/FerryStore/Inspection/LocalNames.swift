@@ -36,7 +36,7 @@ struct LocalNames {
     /// Values as this device shows them.
     /// - Parameter rows: values by column name as they travel, any number of rows of one table.
     func localValues(table name: String, _ rows: [[String: FieldValue]]) throws -> [[String: FieldValue]] {
-        let table = try access.registry.travellingTable(name)
+        let table = try access.registry.table(named: name) ?? access.registry.travellingTable(name)
         return try rows.map { row in
             var shown: [String: FieldValue] = [:]
             for (name, value) in row {
@@ -59,8 +59,8 @@ extension Registry {
     /// The table with a name given by a person.
     /// - Throws: `invalidArgument`, with the names of travelling tables.
     func travellingTable(_ name: String) throws -> TrackedTable {
-        if let table = table(named: name) { return table }
-        let names = tables.values.map(\.name).filter { !isFerryName($0) }.sorted()
+        if let table = table(called: name) { return table }
+        let names = tables.values.map(\.localName).filter { !isFerryName($0) }.sorted()
         throw FerryError(
             .invalidArgument, "No table “\(name)” travels. These do: \(names.joined(separator: ", ")).")
     }

@@ -53,7 +53,7 @@ struct RowRestoration {
         self.access = access
         self.table = table
         if !table.isLocal {
-            throw Self.refusal("This database has no table \(table.name) any more. Make it again first.")
+            throw Self.refusal("This database has no table \(table.localName) any more. Make it again first.")
         }
     }
 
@@ -71,7 +71,8 @@ struct RowRestoration {
             }
             guard table.columns[column].isLocal else {
                 throw Self.refusal(
-                    "The table \(table.name) has no column \(table.columns[column].name) any more. Add it again first.")
+                    "The table \(table.localName) has no column \(table.columns[column].name) any more. Add it again first."
+                )
             }
             if state.shown == .joined, let shown = try access.unified.representative(of: state.object, table.id) {
                 state = try access.objects(of: table.id).load(shown)
@@ -79,17 +80,18 @@ struct RowRestoration {
             if state.shown.hasRow { return try write([column: value], state) }
             guard state.shown == .hidden else {
                 throw Self.refusal(
-                    "The row of \(table.name) is deleted. Bring it back first: `ferry restore` does it, or an INSERT.")
+                    "The row of \(table.localName) is deleted. Bring it back first: `ferry restore` does it, or an INSERT."
+                )
             }
             return try write(state.kept.fields.overlaid(with: [column: value]), state)
         case .deleted:
             if state.shown.hasRow || state.shown == .joined {
                 throw Self.refusal(
-                    "The row of \(table.name) is there again. `ferry conflicts … resolve` takes it off the list.")
+                    "The row of \(table.localName) is there again. `ferry conflicts … resolve` takes it off the list.")
             }
             guard state.registers.newest != nil else {
                 throw Self.refusal(
-                    "Every device has seen the deletion of the row of \(table.name), so that its values are forgotten here. "
+                    "Every device has seen the deletion of the row of \(table.localName), so that its values are forgotten here. "
                         + "`ferry restore … --at` looks for them in the logs.")
             }
             return try write(state.kept.fields, state)
@@ -116,13 +118,14 @@ struct RowRestoration {
                 withoutReference.append(column.name)
             } else {
                 throw Self.refusal(
-                    "\(table.name).\(column.name) refers to a row that is not there. Bring that row back first.")
+                    "\(table.localName).\(column.name) refers to a row that is not there. Bring that row back first.")
             }
         }
         let row =
             state.shown.hasRow ? try update(local, state) : try insert(local, state, wish: state.kept.key ?? wish)
         return RestoredRow(
-            table: table.name, key: row.key, action: row.action, columns: row.columns.map { table.columns[$0].name },
+            table: table.localName, key: row.key, action: row.action,
+            columns: row.columns.map { table.columns[$0].name },
             withoutReference: withoutReference)
     }
 
@@ -148,7 +151,7 @@ struct RowRestoration {
     private func update(_ values: [(column: Int, value: FieldValue)], _ state: ObjectState) throws -> Written {
         guard let present = try access.reader(of: table.id).read(state.key) else {
             throw FerryError(
-                .internalInconsistency, "The state knows a row of \(table.name) that is not there. Report it.")
+                .internalInconsistency, "The state knows a row of \(table.localName) that is not there. Report it.")
         }
         let different = values.filter { present[$0.column] != $0.value }
         if different.isEmpty { return (state.key, .unchanged, []) }
@@ -165,7 +168,7 @@ struct RowRestoration {
             wishing.kept.key = wish
             let reservations = KeyReservations(access)
             guard let (allocated, former) = try reservations.keyForRow(of: wishing, in: table) else {
-                throw Self.refusal("The row's key in \(table.name) is taken by another row.")
+                throw Self.refusal("The row's key in \(table.localName) is taken by another row.")
             }
             // From now on the key leads to the object, so capture finds no new object.
             var reserved = state
@@ -190,7 +193,8 @@ struct RowRestoration {
         let derived = table.keyColumnIDs.map { column in values.first { $0.column == column }?.value ?? .null }
         let rowKey = key.map { [$0] } ?? derived
         if try access.reader(of: table.id).read(rowKey) == nil {
-            throw Self.refusal("A trigger of \(table.name) keeps the row from being inserted. Nothing was changed.")
+            throw Self.refusal(
+                "A trigger of \(table.localName) keeps the row from being inserted. Nothing was changed.")
         }
         return (rowKey, .inserted, values.map(\.column))
     }
@@ -199,7 +203,7 @@ struct RowRestoration {
     func remove(_ state: ObjectState) throws -> RestoredRow {
         try refuseJoined(state)
         let key = try LocalNames(access).ownKey(of: state, table)
-        var row = RestoredRow(table: table.name, key: key, action: .unchanged, columns: [], withoutReference: [])
+        var row = RestoredRow(table: table.localName, key: key, action: .unchanged, columns: [], withoutReference: [])
         if !state.shown.hasRow { return row }
         try check(access.writer(of: table.id).delete(key: state.key, of: nil))
         row.action = .deleted
@@ -209,14 +213,14 @@ struct RowRestoration {
     private func refuseJoined(_ state: ObjectState) throws {
         if state.shown != .joined { return }
         throw Self.refusal(
-            "That row of \(table.name) is one with an older one now, which has the same UNIQUE value. Restore the older one, "
+            "That row of \(table.localName) is one with an older one now, which has the same UNIQUE value. Restore the older one, "
                 + "or change it by hand.")
     }
 
     private func check(_ refusal: RowWriter.Refusal?) throws {
         guard let refusal else { return }
         throw Self.refusal(
-            "The schema refuses it: \(refusal.message) (table \(table.name)). Nothing was changed. Make room for it first."
+            "The schema refuses it: \(refusal.message) (table \(table.localName)). Nothing was changed. Make room for it first."
         )
     }
 }

@@ -42,7 +42,7 @@ struct RowSearch {
         guard key.count == table.keyColumns.count else {
             throw FerryError(
                 .invalidArgument,
-                "The key of \(table.name) is \(table.keyColumns.joined(separator: ", ")): give "
+                "The key of \(table.localName) is \(table.keyColumns.joined(separator: ", ")): give "
                     + "\(table.keyColumns.count == 1 ? "one value" : "\(table.keyColumns.count) values").")
         }
         var objects: [ObjectID] = []
@@ -52,7 +52,7 @@ struct RowSearch {
         if found.isEmpty {
             throw FerryError(
                 .nothingFound,
-                "No row of \(table.name) has that key, and none had it. (What was written since the last sync is not "
+                "No row of \(table.localName) has that key, and none had it. (What was written since the last sync is not "
                     + "looked at.)")
         }
         return found
@@ -70,7 +70,8 @@ struct RowSearch {
         case .none: presence = state.registers.newest == nil ? .unknown : .deleted
         }
         return FoundRow(
-            table: table.name, object: object, key: try LocalNames(access).ownKey(of: state, table), presence: presence)
+            table: table.localName, object: object, key: try LocalNames(access).ownKey(of: state, table),
+            presence: presence)
     }
 
     // MARK: Mapped keys
@@ -87,7 +88,7 @@ struct RowSearch {
         let readings = Self.readings(of: text, as: .blob)
         for value in readings where table.isLocal {
             let rows = try connection.rows(
-                "SELECT \(table.keyList) FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))", value)
+                "SELECT \(table.keyList) FROM \(table.quotedName) WHERE \(table.keyCondition(first: 1))", value)
             objects += try rows.compactMap { try states.object(forKey: $0[0]) }
         }
         for value in readings {

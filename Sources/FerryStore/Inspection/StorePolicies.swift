@@ -64,16 +64,24 @@ struct PolicySettings {
         return removed
     }
 
-    /// Names an unnamed UNIQUE constraint by table and columns, the same on every device.
+    /// Names a table as the table travels, and an unnamed UNIQUE constraint by table and columns: the same on every device.
     private func canonicalText(of target: PolicyTarget) -> String {
-        guard case .index(let name) = target else { return target.text }
+        switch target {
+        case .table(let name): return PolicyTarget.table(table(name)?.name ?? name).text
+        case .column(let name, let column):
+            return PolicyTarget.column(table: table(name)?.name ?? name, column: column).text
+        case .index(let name): return text(ofIndex: name)
+        }
+    }
+
+    private func text(ofIndex name: String) -> String {
         for table in access.registry.tables.values {
             guard let place = table.uniqueIndex(named: name) else { continue }
             let index = table.uniqueIndexes[place]
             let isNameless = index.name.hasPrefix("sqlite_autoindex_")
             return PolicyTarget.index(isNameless ? table.columnName(of: index) : index.name).text
         }
-        return target.text
+        return PolicyTarget.index(name).text
     }
 
     /// Explains why a policy cannot be set; `nil` if possible.
@@ -101,7 +109,7 @@ struct PolicySettings {
     private func objection(
         to word: String, _ name: String, _ table: TrackedTable
     ) throws -> String? {
-        let full = "“\(table.name).\(name)”"
+        let full = "“\(table.localName).\(name)”"
         if table.generatedColumns.contains(where: { equalNames($0.name, name) }) {
             return "The column \(full) is generated: every device computes it from the others."
         }
@@ -109,7 +117,7 @@ struct PolicySettings {
             return "The column \(full) is the key, which identifies the row; keys have no policy."
         }
         guard let number = table.columnID(name), table.columns[number].isLocal else {
-            return "The table “\(table.name)” has no column “\(name)”. Check the spelling."
+            return "The table “\(table.localName)” has no column “\(name)”. Check the spelling."
         }
         if let objection = table.objectionToPolicy(of: number) {
             return "The column \(full) \(objection); such columns have no policy."
@@ -129,7 +137,7 @@ struct PolicySettings {
     }
 
     private func table(_ name: String) -> TrackedTable? {
-        access.registry.table(named: name).flatMap {
+        access.registry.table(called: name).flatMap {
             $0.isLocal && !OwnNames.travelling.contains($0.name) ? $0 : nil
         }
     }

@@ -76,19 +76,19 @@ extension StoreStatus {
                         + "WHERE \(Visibility.way) NOT IN (\(Visibility.none.rawValue), \(Visibility.joined.rawValue))"
                 ) : 0
             tables.append(
-                .init(name: table.name, identity: table.identity, objects: objects, isLocal: table.isLocal))
+                .init(name: table.localName, identity: table.identity, objects: objects, isLocal: table.isLocal))
         }
         var left: [String: Int] = [:]
         for table in access.registry.tables.values where counting && table.isLocal {
             let count = try connection.count(
                 "SELECT count(*) FROM \(table.objectTable) WHERE \(UnseenWrites.isLeft)")
-            if count > 0 { left[table.name] = count }
+            if count > 0 { left[table.localName] = count }
         }
         var exceptional: [StoreStatus.Exceptional] = []
         for (table, reason, count) in try AnomalyTable.groups(connection) where reason.kind.isListed {
             exceptional.append(
                 .init(
-                    table: access.registry.tables[table]?.name ?? "?", kind: reason.kind, reason: reason.sentence,
+                    table: access.registry.tables[table]?.localName ?? "?", kind: reason.kind, reason: reason.sentence,
                     columns: reason.columns, count: count))
         }
         self.init(
@@ -110,7 +110,7 @@ extension StoreStatus {
         return plan.tracked.map(\.name).filter { name in
             if OwnNames.travelling.contains(name) { return false }
             return access.registry.table(named: name).map { !triggered.contains($0.id) } ?? true
-        }
+        }.map { access.registry.table(named: $0)?.localName ?? $0 }
     }
 
     private static func devices(_ access: StoreAccess) throws -> [StoreStatus.Device] {

@@ -29,7 +29,7 @@ private struct RowComparator {
     }
 
     func count(here: ObjectSet, there: ObjectSet) throws -> RowComparisonCount {
-        var count = RowComparisonCount(table: table.name)
+        var count = RowComparisonCount(table: table.localName)
         let differing = try objectsInConflict()
         // Rows of different objects may have been unified by a UNIQUE value.
         let areJoined = try access.unified.areAny(in: table.id)
@@ -75,7 +75,7 @@ struct PreexistingKeys {
         for table in access.registry.parentsFirst where table.isLocal && table.identity.isSurrogate {
             guard let objects = holders[foldedName(table.name)] else { continue }
             let states = access.objects(of: table.id)
-            for row in try access.connection.rows("SELECT \(table.keyList) FROM \(quoted(table.name))") {
+            for row in try access.connection.rows("SELECT \(table.keyList) FROM \(table.quotedName)") {
                 guard let object = objects[row[0]] else { continue }
                 var state = try states.load(object)
                 state.key = row
@@ -91,7 +91,7 @@ struct PreexistingKeys {
         var keys: [String: Set<FieldValue>] = [:]
         for table in access.registry.tables.values where table.isLocal && table.identity.isSurrogate {
             keys[foldedName(table.name)] = Set(
-                try access.connection.rows("SELECT \(table.keyList) FROM \(quoted(table.name))").map { $0[0] })
+                try access.connection.rows("SELECT \(table.keyList) FROM \(table.quotedName)").map { $0[0] })
         }
         return keys
     }

@@ -127,7 +127,7 @@ struct ChangedParentKeys {
         try connection.executeScript(
             """
             UPDATE \(name) AS former SET place = n, isThere = EXISTS(
-                SELECT 1 FROM main.\(quoted(table.name)) AS t WHERE \(matches.joined(separator: " AND ")))
+                SELECT 1 FROM main.\(table.quotedName) AS t WHERE \(matches.joined(separator: " AND ")))
             """)
         // A reference by value means any row with the values, and not an object that came again elsewhere. A reused
         // integer belongs to a different row.

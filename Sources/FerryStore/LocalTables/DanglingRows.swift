@@ -21,10 +21,10 @@ struct DanglingRows {
         let known: [String] = try access.meta.json(.stranded) ?? []
         var tables = Set(try known.filter { try !count($0).isEmpty })
         for keys in all {
-            for reference in keys.key.references where !tables.contains(reference.child.name) {
+            for reference in keys.key.references where !tables.contains(reference.child.localName) {
                 let left = LocalForeignKeyAction(
                     keys: keys, reference: reference, change: .clear, condition: "NOT former.isThere")
-                if try left.concernsAny() { tables.insert(reference.child.name) }
+                if try left.concernsAny() { tables.insert(reference.child.localName) }
             }
         }
         if tables == Set(known) { return }
@@ -42,19 +42,19 @@ struct DanglingRows {
     }
 
     private func count(_ table: String) throws -> [Count] {
-        if let travelling = access.registry.table(named: table), travelling.isLocal {
+        if let travelling = access.registry.table(called: table), travelling.isLocal {
             // Rows with a NULL in their key.
             return try travelling.foreignKeys.compactMap { key -> Count? in
                 guard key.action != .none, let declared = key.declared else { return nil }
                 let rows = try declared.brokenRows(connection, keyless: true)
-                return rows == 0 ? nil : Count(table: table, parent: declared.parent, rows: rows)
+                return rows == 0 ? nil : Count(table: table, parent: declared.localParent, rows: rows)
             }
         }
         return try connection.rows(
             "SELECT parent, count(*) FROM pragma_foreign_key_check(?) GROUP BY parent ORDER BY parent", .text(table)
         ).compactMap { row in
             let parent = row[0].text
-            guard access.registry.table(named: parent)?.isLocal ?? false, case .integer(let rows) = row[1] else {
+            guard access.registry.table(called: parent)?.isLocal ?? false, case .integer(let rows) = row[1] else {
                 return nil
             }
             return Count(table: table, parent: parent, rows: Int(rows))

@@ -21,7 +21,7 @@ struct LocalForeignKeyAction {
     /// True to skip rows that may not hold the new values, instead of failing as a whole.
     private(set) var isTolerant = false
 
-    private var child: String { "main.\(quoted(reference.child.name))" }
+    private var child: String { "main.\(reference.child.quotedName)" }
 
     /// The actions of a foreign key, in order: references to nothing are handled before a new reference uses the same
     /// key.
@@ -112,7 +112,7 @@ struct LocalForeignKeyAction {
             let defaults = reference.columns.map { "(\(reference.child.column($0)?.defaultSQL ?? "NULL"))" }
             let pairs = zip(keys.key.columns, defaults).map { "parent.\(quoted($0.name)) = \($1)" }
             let isThere =
-                "EXISTS (SELECT 1 FROM main.\(quoted(keys.table.name)) AS parent WHERE \(pairs.joined(separator: " AND ")))"
+                "EXISTS (SELECT 1 FROM main.\(keys.table.quotedName) AS parent WHERE \(pairs.joined(separator: " AND ")))"
             assignments = zip(columns, defaults).map { "\($0) = CASE WHEN \(isThere) THEN \($1) END" }
                 .joined(separator: ", ")
         case .follow:

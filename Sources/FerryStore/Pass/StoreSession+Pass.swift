@@ -26,7 +26,7 @@ extension StoreSession {
             let unseen = UnseenTable(table: table.id, covered: covered.columns, wasAbsent: false)
             let findings = try UnseenWrites(access, table, unseen).note()
             let changes = UnseenChanges(
-                table: table.name, changed: findings.changed, inserted: findings.inserted,
+                table: table.localName, changed: findings.changed, inserted: findings.inserted,
                 deleted: findings.deleted, left: findings.left)
             if changes.areAny { taken.append(changes) }
         }

@@ -92,6 +92,6 @@ final class StoreSession {
             throw FerryError(
                 .internalInconsistency, "A transaction left something unsaved: \(unsettled.joined(separator: ", ")).")
         }
-        return touched.compactMap { access.registry.tables[$0] }.filter(\.isLocal).map(\.name) + touchedNames
+        return touched.compactMap { access.registry.tables[$0] }.filter(\.isLocal).map(\.localName) + touchedNames
     }
 }

@@ -85,7 +85,8 @@ final class DependencyRegion {
         guard table.isLocal else { return false }
         if access.waiting.contains(table.id) {
             throw FerryError(
-                .missingFunction, "A row depends on one of \(table.name), which waits for a process that can write it.")
+                .missingFunction,
+                "A row depends on one of \(table.localName), which waits for a process that can write it.")
         }
         var state = try access.objects(of: token.table).load(token.id)
         guard state.isStored else { return false }

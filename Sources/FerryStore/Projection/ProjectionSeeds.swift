@@ -176,7 +176,7 @@ struct TargetLookup {
         let key = table.foreignKeys[place]
         let parent = access.registry[key.parent]
         let condition = access.registry.condition(onTargetOf: key)
-        let made = LazyStatement("SELECT 1 FROM \(quoted(parent.name)) WHERE \(condition)", access.connection)
+        let made = LazyStatement("SELECT 1 FROM \(parent.quotedName) WHERE \(condition)", access.connection)
         statements[table.id, default: [:]][place] = made
         return try made.prepared()
     }

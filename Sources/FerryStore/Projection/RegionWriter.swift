@@ -161,7 +161,8 @@ struct RegionWriter {
     private func delete(_ object: RegionObject) throws {
         if let refusal = try access.writer(of: object.table.id).delete(key: object.state.key, of: object.token.id) {
             throw FerryError(
-                .database, "A row of \(object.table.name) cannot be removed: \(refusal.message). A trigger forbids it.")
+                .database,
+                "A row of \(object.table.localName) cannot be removed: \(refusal.message). A trigger forbids it.")
         }
         var state = object.state
         guard object.table.isMapped, let key = state.key.first else { return }
@@ -235,7 +236,7 @@ struct RegionWriter {
         // Some rows of the region are not written yet.
         if let token = defaultTarget(value, key), let member = region[token] { return member.isShown ? value : .null }
         let isThere = try connection.count(
-            "SELECT EXISTS(SELECT 1 FROM \(quoted(parent.name)) WHERE \(parent.keyCondition(first: 1)))", value)
+            "SELECT EXISTS(SELECT 1 FROM \(parent.quotedName) WHERE \(parent.keyCondition(first: 1)))", value)
         return isThere != 0 ? value : .null
     }
 

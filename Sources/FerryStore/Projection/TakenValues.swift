@@ -57,7 +57,7 @@ struct TakenValues {
     private func holderOfKey(_ object: RegionObject, _ table: TrackedTable) throws -> LearnedClaims.TakenValue? {
         guard object.state.key.count == table.keyColumns.count,
             let row = try access.connection.rows(
-                "SELECT \(table.keyList) FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))",
+                "SELECT \(table.keyList) FROM \(table.quotedName) WHERE \(table.keyCondition(first: 1))",
                 values: object.state.key
             ).first, let token = try token(of: row, table), token != object.token
         else { return nil }

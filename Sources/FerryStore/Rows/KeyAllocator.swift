@@ -9,7 +9,7 @@ final class KeyAllocator {
     private unowned let access: StoreAccess
     private let connection: SQLConnection
     private lazy var probe = LazyStatement(
-        "SELECT 1 FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))", connection)
+        "SELECT 1 FROM \(table.quotedName) WHERE \(table.keyCondition(first: 1))", connection)
 
     init(_ table: TrackedTable, _ access: StoreAccess) {
         self.table = table
@@ -25,7 +25,7 @@ final class KeyAllocator {
         guard try isIntegerKey(wish) else { return nil }
         let issued =
             table.isAutoincrement
-            ? try connection.count("SELECT seq FROM sqlite_sequence WHERE name = ?", .text(table.name)) : 0
+            ? try connection.count("SELECT seq FROM sqlite_sequence WHERE name = ?", .text(table.localName)) : 0
         let highest = try max(highestKey(), Int64(issued))
         return .integer(try highest < .max ? highest + 1 : keyInGap())
     }
@@ -40,7 +40,7 @@ final class KeyAllocator {
         }
         throw FerryError(
             .limitExceeded,
-            "No integer key is free for another row of \(table.name). Give its rows smaller keys, and sync again.")
+            "No integer key is free for another row of \(table.localName). Give its rows smaller keys, and sync again.")
     }
 
     /// The highest integer key of any row or state; 0 if all keys are below 0.
@@ -50,7 +50,7 @@ final class KeyAllocator {
             limit == nil ? ("", "k0 IS NOT NULL") : (" WHERE \(table.keyList) < ?1", "k0 < ?1")
         return Int64(
             try connection.count(
-                "SELECT max(coalesce((SELECT max(\(table.keyList)) FROM \(quoted(table.name))\(ofRows)), 0), "
+                "SELECT max(coalesce((SELECT max(\(table.keyList)) FROM \(table.quotedName)\(ofRows)), 0), "
                     + "coalesce((SELECT max(k0) FROM \(table.objectTable) WHERE \(ofStates)), 0))",
                 values: limit.map { [.integer($0)] } ?? []))
     }

@@ -136,7 +136,7 @@ struct KeyReservations {
         of child: TrackedTable, _ column: Int, holding key: FieldValue, limit: Int = -1
     ) throws -> [[FieldValue]] {
         try connection.rows(
-            "SELECT \(child.keyList) FROM \(quoted(child.name)) WHERE \(quoted(child.columns[column].name)) = ? "
+            "SELECT \(child.keyList) FROM \(child.quotedName) WHERE \(quoted(child.columns[column].name)) = ? "
                 + "LIMIT \(limit)", key)
     }
 
@@ -190,7 +190,7 @@ struct KeyReservations {
     private func failure(_ child: TrackedTable, _ refusal: RowWriter.Refusal) -> FerryError {
         FerryError(
             .database,
-            "A row of \(child.name) refers to a row that has come and cannot be written: \(refusal.message). "
+            "A row of \(child.localName) refers to a row that has come and cannot be written: \(refusal.message). "
                 + "Let the table's constraints allow it, and sync again.")
     }
 

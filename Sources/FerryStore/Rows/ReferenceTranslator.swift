@@ -67,7 +67,7 @@ struct ReferenceTranslator {
     ) throws -> [ObjectID] {
         let condition = access.registry.condition(referringBy: key, of: table)
         let rows = try access.connection.rows(
-            "SELECT \(table.keyList) FROM \(quoted(table.name)) WHERE \(condition)", values: parts)
+            "SELECT \(table.keyList) FROM \(table.quotedName) WHERE \(condition)", values: parts)
         return try rows.compactMap { try object(table, $0) }
     }
 

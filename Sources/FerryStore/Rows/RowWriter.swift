@@ -17,13 +17,13 @@ final class RowWriter {
     @exclusivity(unchecked) private var lastInsert: (insertion: Insertion, statement: SQLStatement)?
     @exclusivity(unchecked) private var lastUpdate: (update: Update, statement: SQLStatement)?
     private lazy var deletion = LazyStatement(
-        "DELETE FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))", connection)
+        "DELETE FROM \(table.quotedName) WHERE \(table.keyCondition(first: 1))", connection)
     /// Selects the parent key values of a row for local rows; `nil` if no local table refers to the table.
     private lazy var offer: LazyStatement? = {
         if table.localParentKeys.isEmpty { return nil }
         let columns = table.localParentColumns.map { quoted($0.name) }.joined(separator: ", ")
         return LazyStatement(
-            "SELECT \(columns) FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))", connection)
+            "SELECT \(columns) FROM \(table.quotedName) WHERE \(table.keyCondition(first: 1))", connection)
     }()
     /// The parent key columns used by local rows; `nil` for any column, because some are generated.
     private lazy var offeredColumns: Set<Int>? = {
@@ -39,7 +39,7 @@ final class RowWriter {
         if let known = knownResolution { return known }
         let hasClause = try connection.count(
             "SELECT sql LIKE '%on%conflict%' FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE",
-            .text(table.name))
+            .text(table.localName))
         let resolution = hasClause == 0 ? "" : "OR ABORT "
         knownResolution = resolution
         return resolution
@@ -205,8 +205,8 @@ final class RowWriter {
         let resolution = overrules ? try resolution() : ""
         let statement = try connection.makeStatement(
             names.isEmpty
-                ? "INSERT \(resolution)INTO \(quoted(table.name)) DEFAULT VALUES"
-                : "INSERT \(resolution)INTO \(quoted(table.name))(\(names.joined(separator: ", "))) VALUES (\(places))")
+                ? "INSERT \(resolution)INTO \(table.quotedName) DEFAULT VALUES"
+                : "INSERT \(resolution)INTO \(table.quotedName)(\(names.joined(separator: ", "))) VALUES (\(places))")
         inserts[insertion] = statement
         lastInsert = (insertion, statement)
         return statement
@@ -230,7 +230,7 @@ final class RowWriter {
         }
         let assignments = columns.enumerated().map { "\(quoted(table.columns[$1].name)) = ?\($0 + 1)" }
         let statement = try connection.makeStatement(
-            "UPDATE \(overrules ? resolution() : "")\(quoted(table.name)) SET \(assignments.joined(separator: ", ")) "
+            "UPDATE \(overrules ? resolution() : "")\(table.quotedName) SET \(assignments.joined(separator: ", ")) "
                 + "WHERE \(table.keyCondition(first: columns.count + 1))")
         updates[update] = statement
         lastUpdate = (update, statement)

@@ -47,7 +47,7 @@ final class TriggerCopies {
             let statement = text.copy(
                 named: name, on: table, guarding: "(SELECT runs FROM \(Self.list) WHERE number = \(number))",
                 .init(
-                    refusals: refusals, omits: { registry.table(named: $0)?.isLocal ?? false },
+                    refusals: refusals, omits: { registry.table(called: $0)?.isLocal ?? false },
                     aborting: { ending.contains(foldedName($0)) }))
             guard let statement, let probe = try probe(of: text, on: table) else { continue }
             if let reason = try make(statement, named: name, probe) {
@@ -72,7 +72,7 @@ final class TriggerCopies {
     func concern(_ table: TrackedTable, _ event: RowEvent) -> Bool { !numbers(table, event).isEmpty }
 
     private func numbers(_ table: TrackedTable, _ event: RowEvent) -> [Int] {
-        numbers[Occasion(table: foldedName(table.name), event: event)] ?? []
+        numbers[Occasion(table: foldedName(table.localName), event: event)] ?? []
     }
 
     // MARK: Making copies

@@ -58,7 +58,7 @@ final class RemovedParentKeys {
     private func refers(
         _ reference: LocalForeignKey, _ staying: LocalParentKey, to key: FieldValue, _ connection: SQLConnection
     ) throws -> Bool {
-        let (child, column) = (quoted(reference.child.name), quoted(reference.columns[0]))
+        let (child, column) = (reference.child.quotedName, quoted(reference.columns[0]))
         let place = [reference.child.name, reference.columns[0]]
         let isIndexed = try isIndexed[place] ?? ChildIndex(connection).serves(reference, staying)
         self.isIndexed[place] = isIndexed
@@ -84,7 +84,8 @@ struct ChildIndex {
         for (name, parent) in zip(reference.columns, key.columns) {
             guard let column = reference.child.column(name), column.affinity == parent.affinity else { continue }
             if reference.child.isIntegerKey, equalNames(name, reference.child.primaryKey[0]) { return true }
-            if try connection.hasIndex(on: reference.child.name, beginningWith: name, collation: parent.collation) {
+            if try connection.hasIndex(on: reference.child.localName, beginningWith: name, collation: parent.collation)
+            {
                 return true
             }
         }

@@ -17,10 +17,10 @@ extension Store {
     /// True if any table about to travel has rows, before tracking.
     package func hasRows(_ selection: TableSelection) throws -> Bool {
         try read { connection in
-            let plan = try TrackingPlan(SchemaReader(connection: connection).read(), selection)
-            return try plan.tracked.contains { table in
-                guard !isFerryName(table.name) else { return false }
-                return try connection.count("SELECT EXISTS(SELECT 1 FROM \(quoted(table.name)))") != 0
+            let schema = try SchemaReader(connection: connection).read(selection.renamed)
+            return try TrackingPlan(schema, selection).tracked.contains { record in
+                guard !isFerryName(record.name), let table = schema.table(record.name) else { return false }
+                return try connection.count("SELECT EXISTS(SELECT 1 FROM \(table.quotedName))") != 0
             }
         }
     }
@@ -30,7 +30,7 @@ extension Store {
         let recorded = try RecordedKeys(record)
         return try read { connection in
             var moved: [String: String] = [:]
-            for table in try SchemaReader(connection: connection).read().tables {
+            for table in try SchemaReader(connection: connection).read(TableNames(record.tracked)).tables {
                 if let key = recorded.movedKey(of: table) { moved[table.name] = key }
             }
             return moved

@@ -37,7 +37,7 @@ extension Store {
         try read { connection in
             try Self.checkOwnTables(connection, path)
             if try Self.identity(connection) == nil { try OwnNames.checkFree(connection) }
-            let plan = try TrackingPlan(SchemaReader(connection: connection).read(), selection)
+            let plan = try TrackingPlan(SchemaReader(connection: connection).read(selection.renamed), selection)
             return (plan.tracked, plan.leftOut)
         }
     }
@@ -62,9 +62,9 @@ extension Store {
             // The app's triggers remove their derived rows.
             try connection.setTriggersEnabled(true)
             let tables = registry.parentsFirst.reversed().filter { $0.isLocal && !isFerryName($0.name) }
-            for table in tables { try connection.execute("DELETE FROM \(quoted(table.name))") }
+            for table in tables { try connection.execute("DELETE FROM \(table.quotedName)") }
             try connection.setTriggersEnabled(false)
-            return (asking, tables.map(\.name))
+            return (asking, tables.map(\.localName))
         }
     }
 
@@ -107,7 +107,7 @@ extension Store {
 
     /// True if a container's schema tracks a table of this database.
     package func hasTables(of record: SchemaRecord) throws -> Bool {
-        let tracked = Set(record.tracked.map { foldedName($0.name) })
+        let tracked = Set(record.tracked.flatMap { [foldedName($0.name), foldedName($0.statementName)] })
         return try read { connection in
             var names: [String] = []
             try connection.forEachRow("SELECT name FROM sqlite_schema WHERE type = 'table'") {

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 /// Questions about rows.
 extension Store {
@@ -48,6 +49,9 @@ extension Store {
     public func key(of object: ObjectID, in table: String) throws -> [FieldValue]? {
         try readAccess { try ObjectLookup($0, table).key(of: object) }
     }
+
+    /// The names of renamed tables.
+    package func tableNames() throws -> TableNames { try read { try TableNames.load($0) } }
 
     /// The key of an object's row on this device, in readable form; without a row, the former or intended key; `nil` if
     /// unknown.

@@ -22,9 +22,11 @@ struct SchemaAlteration {
         try connection.savepoint {
             // Earlier schema changes are processed while the recording triggers still exist.
             _ = try tracking.currentRegistry()
+            let renamed = RenamedTables(connection)
+            let before = try renamed.tables()
             let tables = try tracking.dropCaptureTriggers()
             try connection.executeScript(sql)
-            try tracking.update(rowsAreOld: false, triggered: tables)
+            try tracking.update(rowsAreOld: false, triggered: tables, names: renamed.names(of: before))
         }
     }
 }

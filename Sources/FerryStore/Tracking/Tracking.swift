@@ -33,6 +33,7 @@ struct Tracking {
         try meta.set(.containerName, identity.containerName)
         try meta.set(.selection, SelectionText.format(selection))
         try meta.set(.clock, 0)
+        if !selection.renamed.local.isEmpty { try selection.renamed.save(meta) }
         if !selection.plainReferences.isEmpty {
             _ = try TrackingPlan(SchemaReader(connection: connection).read(), selection)
         }
@@ -82,11 +83,13 @@ struct Tracking {
     /// Updates registry and triggers to the present schema.
     /// - Parameters:
     ///   - triggered: tables with triggers dropped for a moment without writes.
+    ///   - names: the present names of tables whose triggers were away, by number.
     ///   - isPacked: true if all pending changes are packed, so tables with a new primary key change their generation.
     @discardableResult
     func update(
-        rowsAreOld: Bool, triggered released: Set<Int> = [], isPacked: Bool = false
+        rowsAreOld: Bool, triggered released: Set<Int> = [], names: [Int: String] = [:], isPacked: Bool = false
     ) throws -> Registry {
+        try RenamedTables(connection).update(names)
         let reader = SchemaReader(connection: connection)
         let schema = try reader.read()
         var plan = try TrackingPlan(kept: connection, schema, isNew: meta.integer(.schemaVersion) == nil && !rowsAreOld)
@@ -275,7 +278,7 @@ struct Tracking {
             .insert, in: table.id,
             .init(
                 query: """
-                    SELECT \(table.keyList) FROM \(quoted(table.name))
+                    SELECT \(table.keyList) FROM \(table.quotedName)
                     EXCEPT SELECT \(known) FROM \(table.objectTable)
                     WHERE \(Visibility.way) IN (\(Visibility.row.rawValue), \(Visibility.anomalousRow.rawValue))
                     """, width: slots.count), isOld: areOld)
@@ -289,7 +292,7 @@ struct Tracking {
             column.precursors.isEmpty && !ofAllRows
             ? " WHERE \(quoted(column.name)) IS NOT (\(column.defaultSQL ?? "NULL"))" : ""
         let keys = PendingTable.Keys(
-            query: "SELECT \(table.keyList) FROM \(quoted(table.name))\(condition)", width: table.keyColumns.count)
+            query: "SELECT \(table.keyList) FROM \(table.quotedName)\(condition)", width: table.keyColumns.count)
         try PendingTable(connection).note(.review, in: table.id, keys, mask: ColumnMask.mask(of: column.id))
     }
 

@@ -26,7 +26,7 @@ struct ForeignKeyCheck {
     }
 
     private func checkAll(_ table: SchemaTable) throws -> [VerificationReport.ForeignKeyViolation] {
-        try connection.rows("PRAGMA foreign_key_check(\(quoted(table.name)))").map { row in
+        try connection.rows("PRAGMA foreign_key_check(\(table.quotedName))").map { row in
             var rowID: Int64?
             if case .integer(let integer) = row[1] { rowID = integer }
             return .init(table: row[0].text, rowID: rowID, parent: row[2].text)
@@ -38,11 +38,11 @@ struct ForeignKeyCheck {
     ) throws -> [VerificationReport.ForeignKeyViolation] {
         let name = table.isWithoutRowID ? nil : rowIDNames(besides: table.columns.map(\.name)).first
         return try connection.rows(
-            "SELECT \(name.map { "child.\($0)" } ?? "NULL") FROM main.\(quoted(table.name)) AS child WHERE \(key.isBroken)"
+            "SELECT \(name.map { "child.\($0)" } ?? "NULL") FROM main.\(table.quotedName) AS child WHERE \(key.isBroken)"
         ).map { row in
             var rowID: Int64?
             if case .integer(let integer) = row[0] { rowID = integer }
-            return .init(table: table.name, rowID: rowID, parent: key.parent)
+            return .init(table: table.localName, rowID: rowID, parent: key.parent)
         }
     }
 }

@@ -7,10 +7,11 @@ extension ModelSchema {
     /// Reads the tables with an identity, by PRAGMAs.
     /// - Parameters:
     ///   - identities: the identity of each tracked table, by name in lower case.
+    ///   - travelling: the travelling names of renamed tables, by their names in the database in lower case.
     ///   - undeclaredReferences: columns referring to a table without a foreign key.
     ///   - plainReferences: foreign keys no rule follows, in lower case: `reference:song.album_id=album`.
     init(
-        _ connection: SQLConnection, identities: [String: TableIdentity],
+        _ connection: SQLConnection, identities: [String: TableIdentity], travelling: [String: String] = [:],
         undeclaredReferences: [UndeclaredReference] = [], plainReferences: Set<String> = []
     ) throws {
         self.init(tables: [])
@@ -20,14 +21,16 @@ extension ModelSchema {
             WHERE l.schema = 'main' AND l.type = 'table' AND s.type = 'table' ORDER BY s.rowid
             """)
         for entry in entries {
-            guard let identity = identities[foldedName(Self.string(entry[0]))] else { continue }
-            tables.append(
-                try Self.readTable(
-                    Self.string(entry[0]), sql: Self.string(entry[2]), isStrict: entry[1] == .integer(1), identity,
-                    connection))
+            let spelling = Self.string(entry[0])
+            let name = foldedName(travelling[foldedName(spelling)] ?? spelling)
+            guard let identity = identities[name] else { continue }
+            var table = try Self.readTable(
+                spelling, sql: Self.string(entry[2]), isStrict: entry[1] == .integer(1), identity, connection)
+            table.name = name
+            tables.append(table)
         }
         for place in tables.indices {
-            for (key, isPlain) in try readForeignKeys(place, plainReferences, connection) {
+            for (key, isPlain) in try readForeignKeys(place, plainReferences, travelling, connection) {
                 if isPlain { tables[place].plainKeys.append(key) } else { tables[place].foreignKeys.append(key) }
             }
         }
@@ -95,15 +98,16 @@ extension ModelSchema {
     }
 
     private func readForeignKeys(
-        _ place: Int, _ plain: Set<String>, _ connection: SQLConnection
+        _ place: Int, _ plain: Set<String>, _ travelling: [String: String], _ connection: SQLConnection
     ) throws -> [(ForeignKey, isPlain: Bool)] {
         var found: [(id: FieldValue, parent: String, action: String, pairs: [(String, String?)])] = []
         let rows = try connection.rows(
             """
             SELECT id, "table", "from", "to", on_delete FROM pragma_foreign_key_list(?) ORDER BY id, seq
-            """, .text(tables[place].name))
+            """, .text(tables[place].spelling))
         for row in rows {
-            if found.last?.id != row[0] { found.append((row[0], Self.string(row[1]), Self.string(row[4]), [])) }
+            let parent = travelling[foldedName(Self.string(row[1]))] ?? Self.string(row[1])
+            if found.last?.id != row[0] { found.append((row[0], parent, Self.string(row[4]), [])) }
             found[found.count - 1].pairs.append((Self.string(row[2]), row[3] == .null ? nil : Self.string(row[3])))
         }
         return try found.compactMap { _, parentName, action, pairs in
@@ -140,7 +144,7 @@ extension ModelSchema {
         if Set(columns) == Set(table.key), !isNamed || table.hasIntegerKey { return true }
         let names = Set(columns.map { table.columns[$0].name })
         for index in try connection.rows(
-            "SELECT name FROM pragma_index_list(?) WHERE \"unique\" AND NOT partial", .text(table.name))
+            "SELECT name FROM pragma_index_list(?) WHERE \"unique\" AND NOT partial", .text(table.spelling))
         {
             let terms = try connection.rows("SELECT name, coll FROM pragma_index_xinfo(?) WHERE key", index[0])
             let isPlain = terms.allSatisfy { term in
@@ -174,12 +178,12 @@ extension ModelSchema {
     private mutating func readUniques(_ place: Int, _ connection: SQLConnection) throws -> [Unique] {
         let table = tables[place]
         var uniques: [Unique] = []
-        let names = try Self.columnNames(table.name, connection)
+        let names = try Self.columnNames(table.spelling, connection)
         let indexes = try connection.rows(
             """
             SELECT i.name, i.origin, s.sql FROM pragma_index_list(?) i LEFT JOIN sqlite_schema s ON s.name = i.name
             WHERE i."unique" ORDER BY i.seq DESC
-            """, .text(table.name))
+            """, .text(table.spelling))
         for index in indexes {
             let terms = try connection.rows(
                 "SELECT cid, name, coll FROM pragma_index_xinfo(?) WHERE key ORDER BY seqno",

@@ -107,7 +107,7 @@ struct RowComparison {
             var remedy: VerificationRemedy?
             if case .refused = outcome, kind == .needlessRow || kind == .mark, object.row != nil { remedy = .mend }
             report.add(
-                .init(table: table.name, key: key, kind: kind, column: column, problem: problem, remedy: remedy))
+                .init(table: table.localName, key: key, kind: kind, column: column, problem: problem, remedy: remedy))
         }
         // The values are lost with the row, so nothing more can be compared.
         if object.shown.hasRow, object.row == nil { return note(.missingRow, nil, "has lost its row") }
@@ -143,7 +143,7 @@ struct RowComparison {
         _ digest: StateDigests.Change, _ table: TrackedTable, _ report: inout VerificationReport
     ) {
         func note(_ problem: String) {
-            report.add(.init(table: table.name, key: "", kind: .digest, problem: problem))
+            report.add(.init(table: table.localName, key: "", kind: .digest, problem: problem))
         }
         guard let kept = digests[table.id] else { return note("has no digest") }
         if kept.sum != digest.sum || kept.count != digest.count { note("has a digest that is not that of its objects") }
@@ -184,7 +184,7 @@ struct RowComparison {
         let key = object.key.isEmpty ? object.plain.id.description : Self.text(object.key)
         report.add(
             .init(
-                table: table.name, key: key, kind: .mark,
+                table: table.localName, key: key, kind: .mark,
                 problem: "shows something else than Ferry keeps of its row: another device may be told what is not so"))
     }
 

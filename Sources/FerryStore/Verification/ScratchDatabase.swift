@@ -66,7 +66,7 @@ final class ScratchDatabase: ModelScratch {
             return "\(quoted(column.name)) \(column.scratchType) COLLATE \(quoted(column.collation))"
         }
         try connection.executeScript(
-            "CREATE TABLE bare.\(quoted(table.name))(\((columns + table.generated).joined(separator: ", ")))")
+            "CREATE TABLE bare.\(quoted(table.spelling))(\((columns + table.generated).joined(separator: ", ")))")
     }
 
     /// Compiles the statements a table will need.
@@ -90,7 +90,7 @@ final class ScratchDatabase: ModelScratch {
     /// The query for the terms of a UNIQUE index.
     private func question(_ unique: ModelSchema.Unique, _ table: ModelSchema.Table) -> String {
         let terms = unique.terms.map { "(\($0.sql))" }.joined(separator: ", ")
-        return "SELECT \(terms) FROM bare.\(quoted(table.name)) WHERE \(unique.condition ?? "1")"
+        return "SELECT \(terms) FROM bare.\(quoted(table.spelling)) WHERE \(unique.condition ?? "1")"
     }
 
     deinit {
@@ -127,7 +127,7 @@ final class ScratchDatabase: ModelScratch {
     private func insertion(
         _ values: [(column: Int, value: FieldValue)], _ table: ModelSchema.Table, into database: String
     ) throws -> SQLStatement {
-        let insertion = Insertion(target: "\(database).\(table.name)", columns: values.map(\.column))
+        let insertion = Insertion(target: "\(database).\(table.spelling)", columns: values.map(\.column))
         let statement: SQLStatement
         if let known = insertions[insertion] {
             statement = known
@@ -137,7 +137,7 @@ final class ScratchDatabase: ModelScratch {
             let places = values.map { _ in "?" }.joined(separator: ", ")
             let what = values.isEmpty ? " DEFAULT VALUES" : "(\(names)) VALUES (\(places))"
             statement = try connection.makeStatement(
-                "INSERT OR ABORT INTO \(database).\(quoted(table.name))\(what)")
+                "INSERT OR ABORT INTO \(database).\(quoted(table.spelling))\(what)")
             insertions[insertion] = statement
         }
         for (position, value) in values.enumerated() { statement.bind(value.value, Int32(position + 1)) }
@@ -145,9 +145,9 @@ final class ScratchDatabase: ModelScratch {
     }
 
     private func empty(_ table: ModelSchema.Table, in database: String) throws {
-        let target = "\(database).\(table.name)"
+        let target = "\(database).\(table.spelling)"
         let statement =
-            try deletions[target] ?? connection.makeStatement("DELETE FROM \(database).\(quoted(table.name))")
+            try deletions[target] ?? connection.makeStatement("DELETE FROM \(database).\(quoted(table.spelling))")
         deletions[target] = statement
         try statement.run()
     }

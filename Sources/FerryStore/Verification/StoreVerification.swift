@@ -50,13 +50,18 @@ struct StoreVerification {
                     + "no other program is writing.")
         }
         var identities: [String: TableIdentity] = [:]
+        var travelling: [String: String] = [:]
         for table in access.registry.tables.values where table.isLocal {
             identities[foldedName(table.name)] = table.identity
+            if !equalNames(table.name, table.localName) { travelling[foldedName(table.localName)] = table.name }
         }
         let declared = try ModelSchema(
-            access.connection, identities: identities, undeclaredReferences: access.references(),
+            access.connection, identities: identities, travelling: travelling,
+            undeclaredReferences: access.references(),
             plainReferences: PlainReferenceList(access.connection).applied())
-        let waiting = try WaitingTable.all(access.connection).map { (foldedName($0.table), $0.missing) }
+        let waiting = try WaitingTable.all(access.connection).map { table in
+            (foldedName(access.registry.table(called: table.table)?.name ?? table.table), table.missing)
+        }
         let scratch = try ScratchDatabase(declared, borrowing: access.connection)
         let tables = try GivenTables(
             declared, obstacles: scratch.obstacles,

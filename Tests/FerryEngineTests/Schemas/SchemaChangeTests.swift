@@ -152,20 +152,6 @@ final class SchemaChangeTests: XCTestCase {
         XCTAssertEqual(try fleet.shell(0, "SELECT title FROM item WHERE id = 1"), "ONE\n")
     }
 
-    func testARenamedTableIsNoDeletionElsewhere() throws {
-        let fleet = try Fleet()
-        try fleet.start(items)
-        try fleet.join()
-        try fleet.shell(0, "ALTER TABLE item RENAME TO thing")
-        try fleet.settle()
-        XCTAssertEqual(try fleet.shell(1, "SELECT * FROM item ORDER BY id"), "1|one\n2|two\n")
-        try fleet.shell(1, "UPDATE item SET name = 'uno' WHERE id = 1")
-        try fleet.shell(0, "INSERT INTO thing VALUES (3, 'three')")
-        try fleet.settle()
-        XCTAssertEqual(try fleet.shell(0, "SELECT count(*) FROM thing"), "3\n")
-        XCTAssertEqual(try fleet.shell(1, "SELECT count(*) FROM item"), "2\n")
-    }
-
     func testATableThatIsDroppedAndMadeAgainGoesOnWithoutDeletingAnything() throws {
         let fleet = try Fleet()
         try fleet.start(items)

@@ -192,7 +192,10 @@ struct ForgedGrammar {
                 .init(
                     type: chance.pick(["table", "view", "trigger", "x"]), name: name(), table: name(),
                     sql: chance.pick(statements))
-            }, tracked: (0..<chance.below(4)).map { _ in TrackedTableRecord(name: name(), identity: identity()) },
+            },
+            tracked: (0..<chance.below(4)).map { _ in
+                TrackedTableRecord(name: name(), identity: identity(), localName: chance.oneIn(3) ? name() : nil)
+            },
             references: (0..<chance.below(3)).map { _ in
                 UndeclaredReference(table: name(), column: chance.pick(["artist", "none"]), parent: name())
             })

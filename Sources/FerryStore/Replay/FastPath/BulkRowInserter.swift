@@ -89,7 +89,8 @@ final class BulkRowInserter {
         affinities = table.columns.map(\.affinity)
         highestKey = table.isMapped ? try access.keys(of: table.id).highestKey() : 0
         let isStrict = try access.connection.count(
-            "SELECT strict FROM pragma_table_list WHERE schema = 'main' AND name = ? COLLATE NOCASE", .text(table.name))
+            "SELECT strict FROM pragma_table_list WHERE schema = 'main' AND name = ? COLLATE NOCASE",
+            .text(table.localName))
         resolution = isStrict != 0 || runsTriggers || table.isIntegerKey && !table.isMapped ? "ABORT" : "FAIL"
         rows.reserveCapacity(access.newRowsAtOnce)
     }
@@ -273,7 +274,7 @@ final class BulkRowInserter {
         let row = "(" + Array(repeating: "?", count: names.count).joined(separator: ", ") + ")"
         // Overrules the schema's conflict clauses.
         statement = try access.connection.makeStatement(
-            "INSERT OR \(resolution) INTO \(quoted(table.name))(\(names.joined(separator: ", "))) VALUES "
+            "INSERT OR \(resolution) INTO \(table.quotedName)(\(names.joined(separator: ", "))) VALUES "
                 + Array(repeating: row, count: access.newRowsAtOnce).joined(separator: ", "))
         self.columns = columns
         columnPlaces = Array(repeating: nil, count: table.columns.count)

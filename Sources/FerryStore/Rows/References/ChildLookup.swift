@@ -75,7 +75,7 @@ struct ChildLookup {
                 key.map { access.registry.affinity(of: $0, place) } ?? child.columns[column].keyAffinity
             }
             let rows = try access.connection.rows(
-                "SELECT DISTINCT \(names.joined(separator: ", ")) FROM \(quoted(child.name))")
+                "SELECT DISTINCT \(names.joined(separator: ", ")) FROM \(child.quotedName)")
             let all = Set(rows.map { row in zip(row, affinities).map { $0.taken(by: $1) } })
             references[child.id, default: [:]][place] = all
             return all.contains(parts)
@@ -93,14 +93,14 @@ struct ChildLookup {
         let collations = columns.map { child.columns[$0].collation } + (key.flatMap(access.registry.collations) ?? [])
         return Question(
             statement: LazyStatement(
-                "SELECT 1 FROM \(quoted(child.name)) WHERE \(condition) LIMIT 1", access.connection),
+                "SELECT 1 FROM \(child.quotedName) WHERE \(condition) LIMIT 1", access.connection),
             isBinary: collations.allSatisfy { $0 == "BINARY" })
     }
 
     private mutating func hasIndex(_ child: TrackedTable, _ place: Int, _ columns: [Int]) throws -> Bool {
         if let known = isIndexed[child.id]?[place] { return known }
         let found = try access.connection.hasIndex(
-            on: child.name, beginningWith: child.columns[columns[0]].name)
+            on: child.localName, beginningWith: child.columns[columns[0]].name)
         isIndexed[child.id, default: [:]][place] = found
         return found
     }

@@ -35,7 +35,7 @@ struct OrphanSearch {
     ) throws -> [RowToken] {
         let translator = ReferenceTranslator(access)
         let condition = access.registry.condition(onParentKey: offered, of: parent)
-        let statement = "SELECT 1 FROM \(quoted(parent.name)) WHERE \(condition) LIMIT 1"
+        let statement = "SELECT 1 FROM \(parent.quotedName) WHERE \(condition) LIMIT 1"
         return try access.anomalies.objects(in: child.id, of: AnomalyKind.ofClasses).compactMap { token in
             let kept = try access.objects(of: child.id).load(token.id).kept.fields
             guard kept.hasAny(of: key.columns) else { return nil }
@@ -58,8 +58,8 @@ struct OrphanSearch {
         let equal = access.registry.condition(joining: key, of: child, to: offered, of: parent)
         let rows = try access.connection.rows(
             """
-            SELECT \(child.keyList) FROM \(quoted(child.name)) AS child WHERE \(present) AND NOT EXISTS (
-            SELECT 1 FROM \(quoted(parent.name)) AS parent WHERE \(equal))
+            SELECT \(child.keyList) FROM \(child.quotedName) AS child WHERE \(present) AND NOT EXISTS (
+            SELECT 1 FROM \(parent.quotedName) AS parent WHERE \(equal))
             """)
         let translator = ReferenceTranslator(access)
         return try rows.compactMap { row in

@@ -33,7 +33,7 @@ struct ParentKeySearch {
         }
         let condition = access.registry.condition(onParentKey: columns, of: parent)
         let rows = try access.connection.rows(
-            "SELECT \(parent.keyList) FROM \(quoted(parent.name)) WHERE \(condition) LIMIT 1", values: local)
+            "SELECT \(parent.keyList) FROM \(parent.quotedName) WHERE \(condition) LIMIT 1", values: local)
         guard let key = rows.first, let object = try translator.object(parent, key) else { return nil }
         return RowToken(table: parent.id, id: object)
     }

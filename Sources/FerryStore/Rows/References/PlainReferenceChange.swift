@@ -56,7 +56,7 @@ struct PlainReferenceChange {
             ).map(states.load).filter { GivenKeys.isPlain($0.givenKey) }
             return try targets.compactMap(\.key.first).flatMap { local in
                 try former.connection.rows(
-                    "SELECT \(table.keyList) FROM \(quoted(table.name)) WHERE \(quoted(column.name)) = ?",
+                    "SELECT \(table.keyList) FROM \(table.quotedName) WHERE \(quoted(column.name)) = ?",
                     column.kept(local)
                 ).compactMap {
                     try ReferenceTranslator(former).object(table, $0).map { RowToken(table: table.id, id: $0) }

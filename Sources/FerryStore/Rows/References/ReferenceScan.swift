@@ -44,7 +44,7 @@ final class ReferenceScan {
         searches[place] = search
         guard let copy = search.copy else {
             return try access.connection.rows(
-                "SELECT \(table.keyList) FROM \(quoted(table.name)) WHERE \(condition)", values: parts)
+                "SELECT \(table.keyList) FROM \(table.quotedName) WHERE \(condition)", values: parts)
         }
         let slots = table.keyColumns.indices.map(Self.slot).joined(separator: ", ")
         return try access.connection.rows("SELECT \(slots) FROM \(copy) WHERE \(condition)", values: parts)
@@ -59,7 +59,7 @@ final class ReferenceScan {
     }
 
     private func hasIndex(_ table: TrackedTable, _ key: TrackedForeignKey) throws -> Bool {
-        try access.connection.hasIndex(on: table.name, beginningWith: table.columns[key.columns[0]].name)
+        try access.connection.hasIndex(on: table.localName, beginningWith: table.columns[key.columns[0]].name)
     }
 
     private static func slot(_ place: Int) -> String { "ferry_key_\(place)" }
@@ -80,7 +80,7 @@ final class ReferenceScan {
             DROP TABLE IF EXISTS temp.\(name);
             CREATE TEMP TABLE \(name)(\((definitions + slots).joined(separator: ", ")));
             INSERT INTO temp.\(name) SELECT \(names.joined(separator: ", ")), \(table.keyList)
-            FROM main.\(quoted(table.name)) WHERE \(names[0]) IS NOT NULL;
+            FROM main.\(table.quotedName) WHERE \(names[0]) IS NOT NULL;
             CREATE INDEX temp.\(name)_index ON \(name)(\(terms.joined(separator: ", ")));
             """)
         return "temp.\(name)"

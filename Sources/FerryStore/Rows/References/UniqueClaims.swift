@@ -175,6 +175,6 @@ struct UniqueClaims {
         }
         let condition = (conditions + (index.condition.map { ["(\($0))"] } ?? [])).joined(separator: " AND ")
         return try access.connection.rows(
-            "SELECT \(table.keyList) FROM \(quoted(table.name)) WHERE \(condition)", values: terms)
+            "SELECT \(table.keyList) FROM \(table.quotedName) WHERE \(condition)", values: terms)
     }
 }

@@ -1,0 +1,59 @@
+import FerryCore
+import FerrySQL
+
+/// The travelling names of tables that this database knows under another name (`ferry_meta`, `tableNames`).
+///
+/// A table goes on travelling under its first name after `ALTER TABLE … RENAME TO`. So its rows stay the same objects,
+/// and every device may rename the table at any time (Docs/Architecture/schema-changes.md, "Renamed tables").
+package struct TableNames: Codable, Equatable, Sendable {
+    /// The name in the database by the travelling name, as registered.
+    package private(set) var local: [String: String]
+
+    package init(_ local: [String: String] = [:]) { self.local = local }
+
+    /// The renamed tables of a schema record.
+    package init(_ tracked: [TrackedTableRecord]) {
+        let renamed = tracked.compactMap { table in table.localName.map { (table.name, $0) } }
+        // A record from the container must not give an app's table the role of a table of Ferry's.
+        local = Dictionary(renamed.filter { !isFerryName($0.0) && !isFerryName($0.1) }) { first, _ in first }
+    }
+
+    /// The names recorded in a database; none in an untracked database.
+    package static func load(_ connection: SQLConnection) throws -> TableNames {
+        guard try OwnNames.areMade(connection) else { return TableNames() }
+        return try MetaTable(connection: connection).json(.tableNames) ?? TableNames()
+    }
+
+    package func save(_ meta: MetaTable) throws { try meta.set(.tableNames, json: self) }
+
+    /// The names that apply to a schema: the travelling name by the folded name in the database.
+    ///
+    /// Nothing applies if the database has a table of the travelling name. That table is the table again.
+    /// - Parameter present: the names of the database's tables.
+    package func travelling(among present: [String]) -> [String: String] {
+        if local.isEmpty { return [:] }
+        let present = Set(present.map(foldedName))
+        var names: [String: String] = [:]
+        for (travelling, name) in local.sorted(by: { $0.key < $1.key })
+        where present.contains(foldedName(name)) && !present.contains(foldedName(travelling)) {
+            names[foldedName(name)] = names[foldedName(name)] ?? travelling
+        }
+        return names
+    }
+
+    /// The name under which a table of the database travels.
+    package func travelling(_ name: String) -> String {
+        local.first { equalNames($0.value, name) }?.key ?? name
+    }
+
+    /// The name in the database of a table that travels under a name.
+    package func local(_ travelling: String) -> String {
+        local.first { equalNames($0.key, travelling) }?.value ?? travelling
+    }
+
+    /// Records a table's present name. The travelling name itself ends the entry.
+    package mutating func set(_ name: String, for travelling: String) {
+        let known = local.keys.first { equalNames($0, travelling) } ?? travelling
+        local[known] = equalNames(name, travelling) ? nil : name
+    }
+}

@@ -1,0 +1,187 @@
+import FerryEngine
+import FerryTestSupport
+import XCTest
+
+/// A table gets another name on every device at a time of its own. Its rows stay the same rows, and nothing is written.
+final class RenamedTableTests: XCTestCase {
+    private let rename = "ALTER TABLE item RENAME TO thing"
+    private let things = "SELECT id, name FROM thing ORDER BY id"
+    private let rows = "INSERT INTO item VALUES (1, 'one'), (2, 'two'), (3, 'three');"
+
+    private func makeFleet(_ schema: String? = nil) throws -> Fleet {
+        try Fleet.two(schema ?? "CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT); \(rows)")
+    }
+
+    func testRowsUnsentWritesAndDeletionsOutliveRenamesOnBothDevices() throws {
+        for key in ["INTEGER PRIMARY KEY", "INTEGER PRIMARY KEY AUTOINCREMENT", "INT PRIMARY KEY NOT NULL"] {
+            let fleet = try makeFleet("CREATE TABLE item(id \(key), name TEXT); \(rows)")
+            try fleet.shell(0, "UPDATE item SET name = 'ONE' WHERE id = 1; DELETE FROM item WHERE id = 2")
+            try fleet.shell(0, rename)
+            try fleet.shell(1, "UPDATE item SET name = 'THREE' WHERE id = 3")
+            try fleet.shell(1, rename)
+            try fleet.assertSettled(things, "1|ONE\n3|THREE\n")
+        }
+    }
+
+    func testDevicesUnderBothNamesGoOnTogether() throws {
+        let fleet = try makeFleet()
+        try fleet.shell(0, rename)
+        try fleet.settle()
+        try fleet.shell(0, "INSERT INTO thing VALUES (10, 'ten'); DELETE FROM thing WHERE id = 2")
+        try fleet.shell(1, "UPDATE item SET name = 'ONE' WHERE id = 1; INSERT INTO item VALUES (20, 'twenty')")
+        try fleet.settle()
+        let expected = "1|ONE\n3|three\n10|ten\n20|twenty\n"
+        XCTAssertEqual(try fleet.shell(0, things), expected)
+        XCTAssertEqual(try fleet.shell(1, "SELECT id, name FROM item ORDER BY id"), expected)
+        try fleet.assertSoundAndInStep()
+        try fleet.shell(1, "UPDATE item SET name = 'TEN' WHERE id = 10")
+        try fleet.shell(1, rename)
+        try fleet.assertSettled(things, "1|ONE\n3|three\n10|TEN\n20|twenty\n")
+    }
+
+    func testADeviceThatJoinsGetsThePresentName() throws {
+        let fleet = try makeFleet()
+        try fleet.shell(0, rename)
+        try fleet.shell(0, "DELETE FROM thing WHERE id = 1")
+        _ = try fleet.replicas[0].sync()
+        try fleet.join()
+        try fleet.shell(1, rename)
+        try fleet.shell(2, "UPDATE thing SET name = 'drei' WHERE id = 3; INSERT INTO thing VALUES (4, 'vier')")
+        try fleet.assertSettled(things, "2|two\n3|drei\n4|vier\n")
+    }
+
+    func testADatabaseWithRowsJoinsUnderEitherName() throws {
+        for name in ["item", "thing"] {
+            let fleet = try makeFleet()
+            try fleet.shell(0, rename)
+            _ = try fleet.replicas[0].sync()
+            try fleet.join(
+                "CREATE TABLE \(name)(id INTEGER PRIMARY KEY, name TEXT); INSERT INTO \(name) VALUES (9, 'nine')")
+            try fleet.shell(1, rename)
+            if name == "item" { try fleet.shell(2, rename) }
+            try fleet.settle()
+            try fleet.assertSettled(things, "1|one\n2|two\n3|three\n9|nine\n")
+        }
+    }
+
+    func testForeignKeysFollowTheirParent() throws {
+        let fleet = try makeFleet(
+            """
+            CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT UNIQUE, above INTEGER REFERENCES item(id) ON DELETE SET NULL);
+            CREATE TABLE part(id INTEGER PRIMARY KEY, item INTEGER NOT NULL REFERENCES item(id) ON DELETE CASCADE, n INTEGER);
+            CREATE TABLE note(text TEXT, name TEXT REFERENCES item(name) ON UPDATE CASCADE);
+            CREATE TRIGGER bump AFTER INSERT ON part BEGIN UPDATE item SET name = name || '+' WHERE id = NEW.item; END;
+            INSERT INTO item VALUES (1, 'one', NULL), (2, 'two', 1), (3, 'three', 1);
+            INSERT INTO part VALUES (1, 1, 5), (2, 2, 5), (3, 3, 5);
+            """)
+        try fleet.settle()
+        try fleet.shell(0, rename)
+        try fleet.shell(0, "INSERT INTO part VALUES (4, 2, 6); DELETE FROM thing WHERE id = 3")
+        try fleet.shell(1, "INSERT INTO part VALUES (5, 1, 7); UPDATE part SET item = 1 WHERE id = 2")
+        try fleet.settle()
+        try fleet.assertSoundAndInStep()
+        let parts = "SELECT id, item, n FROM part ORDER BY id"
+        XCTAssertEqual(try fleet.shell(0, parts), "1|1|5\n2|1|5\n4|2|6\n5|1|7\n")
+        XCTAssertEqual(try fleet.shell(1, parts), "1|1|5\n2|1|5\n4|2|6\n5|1|7\n")
+        try fleet.shell(1, rename)
+        try fleet.assertSettled("SELECT id, name, above FROM thing ORDER BY id", "1|one++|\n2|two++|1\n")
+        try fleet.shell(1, "PRAGMA foreign_keys = ON; DELETE FROM thing WHERE id = 1")
+        try fleet.assertSettled("SELECT t.id, t.above, p.id FROM thing t JOIN part p ON p.item = t.id", "2||4\n")
+    }
+
+    func testUniqueRowsMadeUnderBothNamesAreOne() throws {
+        let fleet = try makeFleet("CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT UNIQUE COLLATE NOCASE)")
+        try fleet.shell(0, rename)
+        try fleet.shell(0, "INSERT INTO thing(name) VALUES ('Rock')")
+        try fleet.shell(1, "INSERT INTO item(name) VALUES ('rock'), ('Jazz')")
+        try fleet.settle()
+        XCTAssertEqual(try fleet.shell(0, "SELECT count(*) FROM thing"), "2\n")
+        XCTAssertEqual(try fleet.shell(1, "SELECT count(*) FROM item"), "2\n")
+        try fleet.assertSoundAndInStep()
+    }
+
+    func testATableGetsItsFormerNameBack() throws {
+        let fleet = try makeFleet()
+        try fleet.shell(0, rename)
+        try fleet.settle()
+        try fleet.shell(0, "UPDATE thing SET name = 'ONE' WHERE id = 1; ALTER TABLE thing RENAME TO item")
+        try fleet.shell(1, "DELETE FROM item WHERE id = 2")
+        try fleet.assertSettled("SELECT id, name FROM item ORDER BY id", "1|ONE\n3|three\n")
+    }
+
+    func testATableIsRenamedTwiceAndTheOtherDeviceGoesBothStepsLater() throws {
+        let fleet = try makeFleet()
+        try fleet.shell(0, rename)
+        _ = try fleet.replicas[0].sync()
+        try fleet.shell(0, "ALTER TABLE thing RENAME TO object; UPDATE object SET name = 'ONE' WHERE id = 1")
+        try fleet.settle()
+        try fleet.shell(
+            1, "DELETE FROM item WHERE id = 3; ALTER TABLE item RENAME TO thing; ALTER TABLE thing RENAME TO object")
+        try fleet.assertSettled("SELECT id, name FROM object ORDER BY id", "1|ONE\n2|two\n")
+    }
+
+    func testLetterCaseAndNamesThatNeedQuotes() throws {
+        let fleet = try makeFleet(
+            "CREATE TABLE \"the item\"(id INTEGER PRIMARY KEY, name TEXT); INSERT INTO \"the item\" VALUES (1, 'one')")
+        try fleet.shell(
+            0, "ALTER TABLE \"the item\" RENAME TO \"The \"\"Item\"\"\"; UPDATE \"The \"\"Item\"\"\" SET name = 'ONE'")
+        try fleet.shell(
+            1, "ALTER TABLE \"the item\" RENAME TO \"THE THING\"; INSERT INTO \"the thing\" VALUES (2, 'two')")
+        try fleet.settle()
+        XCTAssertEqual(try fleet.shell(0, "SELECT * FROM \"The \"\"Item\"\"\""), "1|ONE\n2|two\n")
+        XCTAssertEqual(try fleet.shell(1, "SELECT * FROM \"the thing\""), "1|ONE\n2|two\n")
+        try fleet.assertSoundAndInStep()
+    }
+
+    /// A table is moved away and made anew, and Ferry looks in between: what `ferry watch` sees of a script without a
+    /// transaction.
+    func testATableThatIsMadeAnewInThePlaceOfTheRenamedOneIsTheTable() throws {
+        let steps = [
+            "ALTER TABLE item RENAME TO old_item",
+            "CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT, size INTEGER DEFAULT 0); INSERT INTO item(id, name) SELECT id, name FROM old_item",
+            "DROP TABLE old_item",
+        ]
+        let fleet = try makeFleet()
+        try fleet.shell(0, "UPDATE item SET name = 'ONE' WHERE id = 1; DELETE FROM item WHERE id = 2")
+        for step in steps {
+            try fleet.shell(0, step)
+            _ = try fleet.replicas[0].sync()
+        }
+        try fleet.shell(1, steps.joined(separator: "; "))
+        try fleet.assertSettled("SELECT id, name, size FROM item ORDER BY id", "1|ONE|0\n3|three|0\n")
+    }
+
+    func testAnotherTableGetsTheFormerName() throws {
+        let fleet = try makeFleet()
+        try fleet.shell(0, rename)
+        _ = try fleet.replicas[0].sync()
+        try fleet.shell(0, "CREATE TABLE item(id INTEGER PRIMARY KEY, colour TEXT); INSERT INTO item VALUES (1, 'red')")
+        try fleet.settle()
+        // The new table is the table of the name, and what was renamed is a new table. No row of either is lost.
+        XCTAssertEqual(try fleet.shell(0, things), "1|one\n2|two\n3|three\n")
+        XCTAssertEqual(try fleet.shell(0, "SELECT * FROM item"), "1|red\n")
+        for replica in fleet.replicas { XCTAssertEqual(try replica.verify(deep: true).differences, []) }
+    }
+
+    func testFerryAlterRenamesWithoutTriggers() throws {
+        let fleet = try makeFleet()
+        try fleet.shell(0, "UPDATE item SET name = 'ONE' WHERE id = 1")
+        for replica in fleet.replicas { try replica.store.alter(rename) }
+        try fleet.shell(1, "DELETE FROM thing WHERE id = 2")
+        try fleet.assertSettled(things, "1|ONE\n3|three\n")
+    }
+
+    func testReportsNameTheTableAsTheDatabaseDoes() throws {
+        let fleet = try makeFleet()
+        try fleet.shell(0, rename)
+        try fleet.shell(0, "UPDATE thing SET name = 'ONE' WHERE id = 1")
+        try fleet.shell(1, "UPDATE item SET name = 'Uno' WHERE id = 1")
+        try fleet.settle()
+        let replica = fleet.replicas[0]
+        XCTAssertEqual(try replica.store.conflicts(.init(), limit: 10).map(\.table), ["thing"])
+        XCTAssertEqual(Set(try replica.log(table: "thing").map(\.table)), ["thing"])
+        XCTAssertEqual(try replica.history(table: "thing", key: ["1"]).rows.map(\.row.table), ["thing"])
+        XCTAssertEqual(Set(try fleet.replicas[1].log(table: "item").map(\.table)), ["item"])
+        XCTAssertTrue(try replica.status().tables.contains { $0.name == "thing" })
+    }
+}
