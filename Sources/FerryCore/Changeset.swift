@@ -274,12 +274,20 @@ package struct TrackedTableRecord: Equatable, Sendable {
     package var identity: TableIdentity
     /// The name in the schema's statements, if the table was renamed; `nil` for the same name.
     package var localName: String?
+    /// The collations under which key values derive the same ID, in key order, if the statements have others.
+    package var keyCollations: [String]
 
-    package init(name: String, identity: TableIdentity, localName: String? = nil) {
+    package init(
+        name: String, identity: TableIdentity, localName: String? = nil, keyCollations: [String] = []
+    ) {
         self.name = name
         self.identity = identity
         self.localName = localName
+        self.keyCollations = keyCollations
     }
+
+    /// True if the statements do not describe the table as it travels.
+    package var hasPast: Bool { localName != nil || !keyCollations.isEmpty }
 
     /// The name in the schema's statements.
     package var statementName: String { localName ?? name }

@@ -8,13 +8,13 @@ enum SchemaEncoding {
         case plain = 1
         /// References that no foreign key declares follow the tracked tables.
         case withReferences = 2
-        /// Renamed tables follow the references.
-        case withRenamedTables = 3
+        /// Tables that travel otherwise than the statements describe them follow the references.
+        case withPast = 3
     }
 
     static func form(of schema: SchemaRecord?) -> Form {
         guard let schema else { return .absent }
-        if schema.tracked.contains(where: { $0.localName != nil }) { return .withRenamedTables }
+        if schema.tracked.contains(where: \.hasPast) { return .withPast }
         return schema.references.isEmpty ? .plain : .withReferences
     }
 
@@ -52,18 +52,20 @@ enum SchemaEncoding {
                 writer.writeVarint(UInt64(try names.index(of: name)))
             }
         }
-        if form == .withRenamedTables { try writeRenamed(schema.tracked, names: &names, to: &writer) }
+        if form == .withPast { try writePast(schema.tracked, names: &names, to: &writer) }
     }
 
-    /// Writes how many tables have another name in the statements, then each table's place and that name.
-    private static func writeRenamed(
+    /// Writes how many tables have a past; then each table's place, the name in the statements, and the collations.
+    private static func writePast(
         _ tracked: [TrackedTableRecord], names: inout NameDictionary, to writer: inout ByteWriter
     ) throws(FerryError) {
-        let renamed = tracked.enumerated().filter { $1.localName != nil }
-        writer.writeVarint(UInt64(renamed.count))
-        for (place, table) in renamed {
+        let tables = tracked.enumerated().filter { $1.hasPast }
+        writer.writeVarint(UInt64(tables.count))
+        for (place, table) in tables {
             writer.writeVarint(UInt64(place))
             writer.writeVarint(UInt64(try names.index(of: table.statementName)))
+            writer.writeVarint(UInt64(table.keyCollations.count))
+            for collation in table.keyCollations { writer.writeVarint(UInt64(try names.index(of: collation))) }
         }
     }
 
@@ -97,26 +99,35 @@ enum SchemaEncoding {
             let identity = try TableLayout.readIdentity(names, budget: &budget, from: &reader)
             schema.tracked.append(TrackedTableRecord(name: name, identity: identity))
         }
-        if form == .withReferences || form == .withRenamedTables {
+        if form == .withReferences || form == .withPast {
             schema.references = try readReferences(names, budget: &budget, from: &reader)
         }
-        if form == .withRenamedTables { try readRenamed(&schema.tracked, names, budget: &budget, from: &reader) }
+        if form == .withPast { try readPast(&schema.tracked, names, budget: &budget, from: &reader) }
         return schema
     }
 
-    private static func readRenamed(
+    private static func readPast(
         _ tracked: inout [TrackedTableRecord], _ names: [String], budget: inout SegmentBudget,
         from reader: inout ByteReader
     ) throws(FerryError) {
-        let count = try reader.readCount(minimumBytes: 2)
-        guard count <= tracked.count else { throw ByteReader.malformed("a schema renames more tables than it tracks") }
+        let count = try reader.readCount(minimumBytes: 3)
+        guard count <= tracked.count else { throw ByteReader.malformed("a schema tells of more tables than it tracks") }
         try budget.take(count, .schemaEntries)
         for _ in 0..<count {
             let place = try reader.readVarint()
-            guard place < UInt64(tracked.count), tracked[Int(place)].localName == nil else {
-                throw ByteReader.malformed("a schema renames a table twice, or one that it does not track")
+            guard place < UInt64(tracked.count), !tracked[Int(place)].hasPast else {
+                throw ByteReader.malformed("a schema tells twice of a table, or of one that it does not track")
             }
-            tracked[Int(place)].localName = try TableLayout.readName(names, from: &reader)
+            let name = try TableLayout.readName(names, from: &reader)
+            let collations = try reader.readCount(minimumBytes: 1)
+            guard collations <= tracked[Int(place)].identity.columnCount else {
+                throw ByteReader.malformed("a table's key has more collations than columns")
+            }
+            try budget.take(collations, .layoutColumns)
+            if name != tracked[Int(place)].name { tracked[Int(place)].localName = name }
+            for _ in 0..<collations {
+                tracked[Int(place)].keyCollations.append(try TableLayout.readName(names, from: &reader))
+            }
         }
     }
 

@@ -30,6 +30,7 @@ package final class ModelIdentity {
         }
         let collations = table.key.indices.map { place in
             // Only a built-in collation shared by column and key may decide an ID.
+            if place < table.formerCollations.count { return table.formerCollations[place] }
             let own = table.columns[table.key[place]].collation
             return own == table.keyCollations[place] && ["NOCASE", "RTRIM"].contains(own) ? own : "BINARY"
         }

@@ -109,6 +109,8 @@ package struct ModelSchema {
         package var key: [Int]
         /// The collations of the key's uniqueness.
         package var keyCollations: [String]
+        /// The collations of the key when the table began to travel; empty for the present ones.
+        package var formerCollations: [String] = []
         /// True if local keys are mapped to object IDs; the key is no value of an object then.
         package var isMapped: Bool
         package var isStrict: Bool

@@ -36,7 +36,7 @@ final class SegmentRoundTripTests: XCTestCase {
         try roundTrip([telling])
     }
 
-    func testTheNamesOfRenamedTablesComeBack() throws {
+    func testThePastOfTablesComesBack() throws {
         for references in [[], [UndeclaredReference(table: "song", column: "album", parent: "album")]] {
             var telling = changeset([])
             telling.schema = SchemaRecord(
@@ -44,6 +44,9 @@ final class SegmentRoundTripTests: XCTestCase {
                 tracked: [
                     TrackedTableRecord(name: "album", identity: .surrogate),
                     TrackedTableRecord(name: "song", identity: .surrogate, localName: "track"),
+                    TrackedTableRecord(name: "tag", identity: .key(["name", "kind"]), keyCollations: ["BINARY", "NOCASE"]),
+                    TrackedTableRecord(
+                        name: "place", identity: .key(["name"]), localName: "city", keyCollations: ["RTRIM"]),
                 ], references: references)
             try roundTrip([telling])
         }

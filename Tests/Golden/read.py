@@ -284,9 +284,10 @@ def schema(form, dictionaries, reader):
             yield f"reference {table}.{column}: {parent}"
     if form == 3:
         for _ in range(reader.varint()):
-            place = reader.varint()
-            need(place < len(tracked), "a renamed table is not tracked")
-            yield f"renamed {tracked[place]}: {dictionaries.name(reader)}"
+            place, name = reader.varint(), dictionaries.name(reader)
+            need(place < len(tracked), "a table with a past is not tracked")
+            collations = [dictionaries.name(reader) for _ in range(reader.varint())]
+            yield " ".join([f"past {tracked[place]}: {name}"] + collations)
 
 
 # Segments

@@ -100,7 +100,8 @@ extension Replica {
         let plan = try store.trackingPlan(everything)
         let names = Set(record.tracked.map { foldedName($0.name) })
         var declared: [String: [String]] = [:]
-        var movedKeys = try store.movedKeys(since: record)
+        let recorded = try RecordedKeys(record)
+        var movedKeys = try store.movedKeys(since: recorded, everything.renamed)
         for table in record.tracked {
             switch table.identity {
             case .declared(let columns): declared[table.name] = columns
@@ -114,6 +115,7 @@ extension Replica {
         selection.travelling = plan.leftOut.map(\.name).filter { names.contains(foldedName($0)) }
         selection.movedKeys = movedKeys
         selection.renamed = everything.renamed
+        selection.keyCollations = recorded.collations
         return selection
     }
 

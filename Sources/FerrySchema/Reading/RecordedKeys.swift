@@ -2,19 +2,29 @@ import CFerrySQLite
 import FerryCore
 import FerrySQL
 
-/// The columns of tables with integer keys, by a container's schema.
+/// The columns of tables with integer keys, and the collations of other keys, by a container's schema.
 ///
-/// A table's identity does not say which column holds the integers. The text of the table does.
+/// A table's identity does not say which column holds the integers, and how keys are compared. The text of the table does.
 package struct RecordedKeys {
     private var tables: [String: SchemaTable] = [:]
+    /// The collations under which key values derive the same ID, by the table's travelling name in lower case.
+    package private(set) var collations: [String: [String]] = [:]
 
     /// Makes each table alone, in a database in memory. A table that cannot be made there says nothing.
     package init(_ record: SchemaRecord) throws {
-        for tracked in record.tracked where tracked.identity == .surrogate {
+        for tracked in record.tracked {
+            let isKey = if case .key = tracked.identity { true } else { false }
+            guard isKey || tracked.identity == .surrogate else { continue }
             let name = foldedName(tracked.statementName)
             guard let text = record.statements.first(where: { $0.type == "table" && foldedName($0.name) == name })
             else { continue }
-            tables[foldedName(tracked.name)] = try Self.table(tracked.statementName, text.sql)
+            let table = try Self.table(tracked.statementName, text.sql)
+            if isKey {
+                collations[foldedName(tracked.name)] =
+                    tracked.keyCollations.isEmpty ? table.map(KeyEquality.identityCollations) : tracked.keyCollations
+            } else {
+                tables[foldedName(tracked.name)] = table
+            }
         }
     }
 

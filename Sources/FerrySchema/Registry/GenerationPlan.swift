@@ -141,6 +141,22 @@ package struct GenerationPlan {
 
     // MARK: Keys
 
+    /// Records the collations by which keys derive IDs, for tables that are new here. The container's come first.
+    /// - Parameter selection: the selection with which this database joined.
+    package func recordCollations(_ tracked: [TrackedTableRecord], _ selection: TableSelection?) throws {
+        let before = try Generations.load(meta)
+        var generations = before
+        for record in tracked {
+            guard case .key = record.identity, let table = schema.table(record.name),
+                let number = try TableGeneration.named(record.name, record.identity, connection)?.number,
+                generations.collations["\(number)"] == nil, table.fits(record.identity)
+            else { continue }
+            generations.collations["\(number)"] =
+                selection?.keyCollations[foldedName(record.name)] ?? KeyEquality.identityCollations(of: table)
+        }
+        if generations != before { try generations.save(meta) }
+    }
+
     /// Records the names of mapped keys. Only the schema has them.
     package func recordKeys(of registry: Registry) throws {
         let before = try Generations.load(meta)

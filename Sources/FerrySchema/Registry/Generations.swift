@@ -24,6 +24,9 @@ package struct Generations: Codable, Equatable, Sendable {
     package var rewritten: [String: [String: [String]]] = [:]
     /// Generations shown by this database before. Remote writes to them pass over on arrival.
     package var left: Set<Int> = []
+    /// The collations by which key values derive IDs, by the table's number, in key order. A later collation of the
+    /// column changes no ID (`KeyEquality`).
+    package var collations: [String: [String]] = [:]
     /// The generation each device wrote to last, for tables with several generations; by the table's name in lower
     /// case, and the device's ID.
     package var writers: [String: [String: Int]] = [:]
@@ -40,6 +43,7 @@ package struct Generations: Codable, Equatable, Sendable {
         origins = try values.decodeIfPresent([String: [String: [Int]]].self, forKey: .origins) ?? [:]
         rewritten = try values.decodeIfPresent([String: [String: [String]]].self, forKey: .rewritten) ?? [:]
         left = try values.decodeIfPresent(Set<Int>.self, forKey: .left) ?? []
+        collations = try values.decodeIfPresent([String: [String]].self, forKey: .collations) ?? [:]
         writers = try values.decodeIfPresent([String: [String: Int]].self, forKey: .writers) ?? [:]
     }
 

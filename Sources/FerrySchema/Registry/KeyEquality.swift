@@ -23,6 +23,19 @@ package enum KeyEquality {
         column == key && builtIn.contains(column) ? column : "BINARY"
     }
 
+    /// The collations under which a table's key values derive the same ID, in key order, by the table's own schema.
+    package static func identityCollations(of table: SchemaTable) -> [String] {
+        zip(table.primaryKey, table.keyCollations).map { name, collation in
+            identityCollation(column: table.column(name)?.collation ?? "BINARY", key: collation)
+        }
+    }
+
+    /// True if SQLite may tell apart keys that derive the same ID under recorded collations.
+    package static func tellsMoreApart(_ table: SchemaTable, than recorded: [String]) -> Bool {
+        recorded.count == table.keyCollations.count
+            && zip(recorded, table.keyCollations).contains { $0 != "BINARY" && $0 != $1 }
+    }
+
     /// True if a key may have several spellings with different IDs under a built-in collation. An example is a UUID
     /// used as the ID, with and without trailing spaces.
     package static func hasSpellings(of key: [SchemaColumn]) -> Bool {

@@ -49,6 +49,7 @@ package struct NewestSchema {
             /// Text as in `ferry_table`.
             var identity: String
             var localName: String?
+            var keyCollations: [String]?
         }
 
         var time: UInt64
@@ -68,7 +69,8 @@ package struct NewestSchema {
                 Statement(type: $0.type, name: $0.name, table: $0.table, sql: $0.sql)
             }
             tracked = schema.record.tracked.map {
-                Table(name: $0.name, identity: IdentityText.format($0.identity), localName: $0.localName)
+                Table(name: $0.name, identity: IdentityText.format($0.identity), localName: $0.localName,
+                    keyCollations: $0.keyCollations.isEmpty ? nil : $0.keyCollations)
             }
             references = schema.record.references
         }
@@ -81,7 +83,9 @@ package struct NewestSchema {
                 userVersion: userVersion, applicationID: applicationID,
                 statements: statements.map { .init(type: $0.type, name: $0.name, table: $0.table, sql: $0.sql) },
                 tracked: try tracked.map {
-                    .init(name: $0.name, identity: try IdentityText.parse($0.identity), localName: $0.localName)
+                    .init(
+                        name: $0.name, identity: try IdentityText.parse($0.identity), localName: $0.localName,
+                        keyCollations: $0.keyCollations ?? [])
                 },
                 references: references)
             return StampedSchema(record: record, stamp: Stamp(time: HybridTime(rawValue: time), device: device))

@@ -87,7 +87,11 @@ package struct Registry: Sendable {
             tables[table.id] = table
             generations[foldedName(table.name), default: []].append(table.id)
         }
-        let present = try Generations.load(MetaTable(connection: connection))
+        var present = try Generations.load(MetaTable(connection: connection))
+        let selection = try MetaTable(connection: connection).string(.selection).map(SelectionText.parse)
+        for table in tables.values where present.collations["\(table.id)"] == nil {
+            present.collations["\(table.id)"] = selection?.keyCollations[foldedName(table.name)]
+        }
         for (name, all) in generations {
             numbers[name] = present.shown[name].flatMap { all.contains($0) ? $0 : nil } ?? all[0]
         }
@@ -114,16 +118,14 @@ package struct Registry: Sendable {
                 continue
             }
             bind(self[number], local, schema, present.meanings["\(number)"] ?? [:], leaving: namesLeaving)
-            describe(self[number], local)
+            describe(self[number], local, collations: present.collations["\(number)"])
             addOrigins(present.origins["\(number)"] ?? [:], to: self[number])
             markOtherMeanings(self[number])
         }
         for table in tables.values { table.finish() }
         let plain = try PlainReferenceList(connection).applied()
         for number in tables.keys.sorted() { link(number, schema, plain) }
-        if let text = try MetaTable(connection: connection).string(.selection) {
-            for reference in try SelectionText.parse(text).references { link(reference) }
-        }
+        for reference in selection?.references ?? [] { link(reference) }
         resolveReferences()
         try take(PolicyList(connection).applied())
         for table in tables.values { table.finish() }
@@ -145,7 +147,9 @@ package struct Registry: Sendable {
             table.note(presentNames: key)
             return former
         }
-        return local.fits(table.identity) ? local : nil
+        if !local.fits(table.identity) { return nil }
+        let recorded = table.isMapped ? nil : generations.collations["\(number)"]
+        return recorded.map { KeyEquality.tellsMoreApart(local, than: $0) } ?? false ? nil : local
     }
 
     /// Finds the columns replaced by a variant, because the local column has a new meaning (`ColumnMeaning`).
@@ -198,7 +202,7 @@ package struct Registry: Sendable {
         }
     }
 
-    private func describe(_ table: TrackedTable, _ local: SchemaTable) {
+    private func describe(_ table: TrackedTable, _ local: SchemaTable, collations: [String]?) {
         table.name = local.name
         table.localName = local.localName
         table.isLocal = true
@@ -246,15 +250,16 @@ package struct Registry: Sendable {
                         expression: term.expression ?? term.column.map(quoted), collation: term.collation)
                 }, condition: index.condition)
         }
-        if table.isMapped { markIndexesOnKey(table) } else { recordKey(table, local) }
+        if table.isMapped { markIndexesOnKey(table) } else { recordKey(table, local, collations) }
     }
 
     /// Records how the key identifies a row, and adds a claim if SQLite calls more keys equal than the IDs do.
-    private func recordKey(_ table: TrackedTable, _ local: SchemaTable) {
+    /// - Parameter recorded: the collations by which the key's values derive IDs, if known.
+    private func recordKey(_ table: TrackedTable, _ local: SchemaTable, _ recorded: [String]?) {
         table.keyCollations = local.keyCollations
-        table.identityCollations = zip(local.primaryKey, local.keyCollations).map { name, collation in
-            KeyEquality.identityCollation(column: local.column(name)?.collation ?? "BINARY", key: collation)
-        }
+        let present = KeyEquality.identityCollations(of: local)
+        table.identityCollations = recorded.flatMap { $0.count == present.count ? $0 : nil } ?? present
+        table.hasFormerCollations = table.identityCollations != present
         let isCoarser =
             table.identityCollations != table.keyCollations
             || KeyEquality.hasSpellings(of: local.primaryKey.compactMap { local.column($0) })

@@ -10,6 +10,7 @@ package enum SelectionText {
         var references: [UndeclaredReference]?
         var travelling: [String]?
         var movedKeys: [String: String]?
+        var keyCollations: [String: [String]]?
     }
 
     package static func format(_ selection: TableSelection) throws -> String {
@@ -18,7 +19,8 @@ package enum SelectionText {
         let form = Form(
             only: selection.only, except: selection.except, identities: selection.declaredIdentities,
             references: selection.references, travelling: selection.travelling,
-            movedKeys: selection.movedKeys.isEmpty ? nil : selection.movedKeys)
+            movedKeys: selection.movedKeys.isEmpty ? nil : selection.movedKeys,
+            keyCollations: selection.keyCollations.isEmpty ? nil : selection.keyCollations)
         return String(decoding: try encoder.encode(form), as: UTF8.self)
     }
 
@@ -29,6 +31,7 @@ package enum SelectionText {
             references: form.references ?? [])
         selection.travelling = form.travelling ?? []
         selection.movedKeys = form.movedKeys ?? [:]
+        selection.keyCollations = form.keyCollations ?? [:]
         return selection
     }
 }

@@ -114,6 +114,8 @@ package final class TrackedTable: @unchecked Sendable {
     /// IDs may be a single row to SQLite, or an ID two rows. If SQLite's equality is coarser, the key is also claimed
     /// (`KeyEquality.indexName`).
     @exclusivity(unchecked) package var identityCollations: [String] = []
+    /// True if `identityCollations` are not those of the local table.
+    @exclusivity(unchecked) package var hasFormerCollations = false
     /// The collations by which SQLite compares the primary key, in key order.
     @exclusivity(unchecked) package var keyCollations: [String] = []
     /// The columns of the local table, by ascending number.

@@ -19,6 +19,8 @@ public struct TableSelection: Equatable, Sendable {
     package var movedKeys: [String: String]
     /// Tables with another name in the container.
     package var renamed: TableNames
+    /// The collations by which the container's devices derive IDs from keys, by the table's name in lower case.
+    package var keyCollations: [String: [String]]
 
     public init(
         only: [String]? = nil, except: [String] = [], declaredIdentities: [String: [String]] = [:],
@@ -32,6 +34,7 @@ public struct TableSelection: Equatable, Sendable {
         travelling = []
         movedKeys = [:]
         renamed = TableNames()
+        keyCollations = [:]
     }
 }
 
@@ -56,15 +59,20 @@ package struct TrackingPlan: Equatable {
     ///   - isNew: true if the selection was made for this schema, so all its names must exist. A selection made for an earlier
     ///     schema applies as far as possible.
     ///   - elsewhere: tables known to travel on remote devices.
+    ///   - collations: the collations by which keys derive IDs, by the table's name in lower case; `nil` for those of the
+    ///     selection.
     package init(
-        _ schema: Schema, _ selection: TableSelection, isNew: Bool = true, elsewhere: Set<String> = []
+        _ schema: Schema, _ selection: TableSelection, isNew: Bool = true, elsewhere: Set<String> = [],
+        collations: [String: [String]]? = nil
     ) throws {
+        let collations = collations ?? selection.keyCollations
         if isNew { try Self.check(selection, against: schema) }
         // Tables travelling under an earlier version of Ferry go on travelling.
         let going = elsewhere.union(selection.travelling.map(foldedName))
         for table in schema.tables {
             let ofCoreData = going.contains(foldedName(table.name)) ? nil : Self.reasonOfCoreData(table, schema)
-            if let reason = Self.reasonToLeaveOut(table, selection) ?? ofCoreData {
+            let ofKey = collations[foldedName(table.name)].flatMap { Self.reason(ofKey: table, $0) }
+            if let reason = Self.reasonToLeaveOut(table, selection) ?? ofCoreData ?? ofKey {
                 leftOut.append(LeftOutTable(name: table.name, reason: reason))
             } else {
                 tracked.append(TrackedTableRecord(name: table.name, identity: .surrogate))
@@ -110,6 +118,14 @@ package struct TrackingPlan: Equatable {
             else { continue }
             throw FerryError(.unsupportedTable, "The table “\(name)” cannot travel: \(reason).")
         }
+    }
+
+    /// The reason to leave out a table with a key by which one object could have several rows.
+    private static func reason(ofKey table: SchemaTable, _ recorded: [String]) -> String? {
+        guard KeyEquality.tellsMoreApart(table, than: recorded) else { return nil }
+        let columns = table.primaryKey.joined(separator: ", ")
+        return "the other devices compare its key (\(columns)) with COLLATE \(recorded.joined(separator: ", ")), and this "
+            + "database tells more keys apart; give the column that collation again"
     }
 
     private static func reasonOfCoreData(_ table: SchemaTable, _ schema: Schema) -> String? {
@@ -215,7 +231,15 @@ extension TrackingPlan {
     ///   device's selection, named tables and columns may be missing.
     package init(kept connection: SQLConnection, _ schema: Schema, isNew: Bool = false) throws {
         let selection = try MetaTable(connection: connection).string(.selection).map(SelectionText.parse)
-        let elsewhere = try RegisteredTables(connection).all().map { foldedName($0.name) }
-        try self.init(schema, selection ?? TableSelection(), isNew: isNew, elsewhere: Set(elsewhere))
+        let registered = try RegisteredTables(connection).all()
+        let generations = try Generations.load(MetaTable(connection: connection))
+        var collations = selection?.keyCollations ?? [:]
+        for entry in registered {
+            // A table of another primary key has no collations, or another number of them.
+            if let known = generations.collations["\(entry.number)"] { collations[foldedName(entry.name)] = known }
+        }
+        try self.init(
+            schema, selection ?? TableSelection(), isNew: isNew, elsewhere: Set(registered.map { foldedName($0.name) }),
+            collations: collations)
     }
 }

@@ -26,11 +26,10 @@ extension Store {
     }
 
     /// The columns with integer keys that the container's devices have in other columns, by table, before tracking.
-    package func movedKeys(since record: SchemaRecord) throws -> [String: String] {
-        let recorded = try RecordedKeys(record)
-        return try read { connection in
+    package func movedKeys(since recorded: RecordedKeys, _ names: TableNames) throws -> [String: String] {
+        try read { connection in
             var moved: [String: String] = [:]
-            for table in try SchemaReader(connection: connection).read(TableNames(record.tracked)).tables {
+            for table in try SchemaReader(connection: connection).read(names).tables {
                 if let key = recorded.movedKey(of: table) { moved[table.name] = key }
             }
             return moved

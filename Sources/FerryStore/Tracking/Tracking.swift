@@ -108,6 +108,8 @@ struct Tracking {
             try Registry.register(
                 record.name, record.identity, columns: try travellingColumns(table, record), &numbers, in: connection)
         }
+        try GenerationPlan(connection, schema).recordCollations(
+            plan.tracked, meta.string(.selection).map(SelectionText.parse))
         var registry = try Registry(connection, schema)
         let meanings = ColumnMeanings(connection, schema)
         if try meanings.update(registry) { registry = try Registry(connection, schema) }

@@ -55,10 +55,15 @@ struct StoreVerification {
             identities[foldedName(table.name)] = table.identity
             if !equalNames(table.name, table.localName) { travelling[foldedName(table.localName)] = table.name }
         }
-        let declared = try ModelSchema(
+        var declared = try ModelSchema(
             access.connection, identities: identities, travelling: travelling,
             undeclaredReferences: access.references(),
             plainReferences: PlainReferenceList(access.connection).applied())
+        for place in declared.tables.indices {
+            guard let table = access.registry.table(named: declared.tables[place].name), table.hasFormerCollations
+            else { continue }
+            declared.tables[place].formerCollations = table.identityCollations
+        }
         let waiting = try WaitingTable.all(access.connection).map { table in
             (foldedName(access.registry.table(called: table.table)?.name ?? table.table), table.missing)
         }
