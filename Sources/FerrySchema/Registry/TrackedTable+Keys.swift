@@ -1,0 +1,29 @@
+import FerryCore
+
+extension TrackedTable {
+    /// True if the primary key is claimed like a UNIQUE value, because IDs distinguish keys equal in SQLite.
+    package var isKeyClaimed: Bool { uniqueIndexes.contains(where: \.isKey) }
+
+    /// True if SQLite compares the primary key differently from derived IDs, or from the key's columns.
+    package var hasKeyOfItsOwn: Bool {
+        isKeyClaimed
+            || keyCollations.indices.contains { place in
+                columnID(keyColumns[place]).map { columns[$0].collation } != keyCollations[place]
+            }
+    }
+
+    /// The collation under which values of a part of the key derive the same ID.
+    package func identityCollation(_ place: Int) -> String {
+        place < identityCollations.count ? identityCollations[place] : "BINARY"
+    }
+
+    /// The collation a foreign key applies to a column of this table, given all columns of the parent key.
+    package func offerCollation(_ column: Int, among columns: [Int]) -> String {
+        if columns.count == keyColumnIDs.count, let place = keyColumnIDs.firstIndex(of: column),
+            place < keyCollations.count, keyColumnIDs.allSatisfy(columns.contains)
+        {
+            return keyCollations[place]
+        }
+        return self.columns[column].collation
+    }
+}
