@@ -44,7 +44,8 @@ final class SegmentRoundTripTests: XCTestCase {
                 tracked: [
                     TrackedTableRecord(name: "album", identity: .surrogate),
                     TrackedTableRecord(name: "song", identity: .surrogate, localName: "track"),
-                    TrackedTableRecord(name: "tag", identity: .key(["name", "kind"]), keyCollations: ["BINARY", "NOCASE"]),
+                    TrackedTableRecord(
+                        name: "tag", identity: .key(["name", "kind"]), keyCollations: ["BINARY", "NOCASE"]),
                     TrackedTableRecord(
                         name: "place", identity: .key(["name"]), localName: "city", keyCollations: ["RTRIM"]),
                 ], references: references)

@@ -69,7 +69,8 @@ package struct NewestSchema {
                 Statement(type: $0.type, name: $0.name, table: $0.table, sql: $0.sql)
             }
             tracked = schema.record.tracked.map {
-                Table(name: $0.name, identity: IdentityText.format($0.identity), localName: $0.localName,
+                Table(
+                    name: $0.name, identity: IdentityText.format($0.identity), localName: $0.localName,
                     keyCollations: $0.keyCollations.isEmpty ? nil : $0.keyCollations)
             }
             references = schema.record.references

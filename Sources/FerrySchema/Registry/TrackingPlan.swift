@@ -124,7 +124,8 @@ package struct TrackingPlan: Equatable {
     private static func reason(ofKey table: SchemaTable, _ recorded: [String]) -> String? {
         guard KeyEquality.tellsMoreApart(table, than: recorded) else { return nil }
         let columns = table.primaryKey.joined(separator: ", ")
-        return "the other devices compare its key (\(columns)) with COLLATE \(recorded.joined(separator: ", ")), and this "
+        return
+            "the other devices compare its key (\(columns)) with COLLATE \(recorded.joined(separator: ", ")), and this "
             + "database tells more keys apart; give the column that collation again"
     }
 

@@ -78,7 +78,8 @@ final class KeyCollationTests: XCTestCase {
     func testADatabaseThatTellsFewerKeysApartThanTheContainerJoins() throws {
         let fleet = try Fleet.two(schema(""))
         try fleet.join(
-            schema(" COLLATE NOCASE").replacing("'Rock', 1", with: "'ROCK', 1").replacing("(1, 'Rock')", with: "(1, 'ROCK')"))
+            schema(" COLLATE NOCASE").replacing("'Rock', 1", with: "'ROCK', 1").replacing(
+                "(1, 'Rock')", with: "(1, 'ROCK')"))
         try fleet.settle()
         XCTAssertEqual(try fleet.shell(2, "SELECT count(*) FROM tag"), "3\n")
         for replica in fleet.replicas { XCTAssertEqual(try replica.verify(deep: true).differences, []) }

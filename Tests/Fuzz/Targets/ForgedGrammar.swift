@@ -194,7 +194,8 @@ struct ForgedGrammar {
                     sql: chance.pick(statements))
             },
             tracked: (0..<chance.below(4)).map { _ in
-                TrackedTableRecord(name: name(), identity: identity(), localName: chance.oneIn(3) ? name() : nil,
+                TrackedTableRecord(
+                    name: name(), identity: identity(), localName: chance.oneIn(3) ? name() : nil,
                     keyCollations: chance.oneIn(3) ? [name()] : [])
             },
             references: (0..<chance.below(3)).map { _ in
