@@ -54,6 +54,15 @@ package struct OwnNames {
     /// True for a table of Ferry's own, including travelling tables.
     package func contains(table name: String) -> Bool { tables.contains(foldedName(name)) }
 
+    /// True for a name of a table that Ferry keeps in every store, or in a sealed one. Such a table never travels. Another
+    /// name that begins with `ferry_` may be a travelling table of a newer Ferry.
+    package static func stays(_ name: String) -> Bool {
+        let folded = foldedName(name)
+        if travelling.contains(folded) { return false }
+        return fixed.contains(folded) || sealed.contains(folded) || folded.hasPrefix(objects)
+            || folded.hasPrefix(oldRows)
+    }
+
     /// True if a table with a name of Ferry's has the columns Ferry gives such a table.
     package static func hasShape(table name: String, _ connection: SQLConnection) throws -> Bool {
         let columns = try connection.rows("SELECT name FROM pragma_table_info(?)", .text(name)).map { $0[0].text }

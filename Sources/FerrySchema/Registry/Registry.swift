@@ -140,7 +140,8 @@ package struct Registry: Sendable {
     private mutating func local(_ number: Int, _ schema: Schema, _ generations: Generations) -> SchemaTable? {
         let table = self[number]
         guard numbers[foldedName(table.name)] == number, let local = schema.table(table.name), local.kind == .table,
-            !local.primaryKey.isEmpty
+            // An app's table may have the name of a travelling table of a newer Ferry. The app's table stays.
+            !local.primaryKey.isEmpty, !SchemaReader.isReserved(table.name)
         else { return nil }
         if let key = generations.leaving["\(number)"], let former = local.identified(by: key) {
             leaving.insert(number)

@@ -66,7 +66,7 @@ extension StoreStatus {
         let plan = try TrackingPlan(kept: connection, schema)
         var tables: [StoreStatus.TableCount] = []
         for table in access.registry.tables.values.sorted(by: { foldedName($0.name) < foldedName($1.name) }) {
-            if OwnNames.travelling.contains(table.name) { continue }
+            if isFerryName(table.name) { continue }
             // Waiting rows of a different generation are reported separately.
             if access.registry.isOfAnotherGeneration(table) { continue }
             let objects =

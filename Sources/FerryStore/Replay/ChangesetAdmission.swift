@@ -61,7 +61,7 @@ struct ChangesetAdmission {
         let name = changes.name
         if name.isEmpty || name.contains("\0") { return "it names a table as no table can be named" }
         let ownIdentity = ownIdentities[name]
-        if foldedName(name).hasPrefix("sqlite_") || SchemaReader.isReserved(name) {
+        if foldedName(name).hasPrefix("sqlite_") || OwnNames.stays(name) {
             return "it names the table \(name), which cannot travel"
         }
         if let ownIdentity, changes.identity.folded != ownIdentity {
