@@ -24,6 +24,28 @@ extension Container {
     ///   `fileNotThereYet`; go by the segments then.
     package func readHead(of device: DeviceID) throws -> Head? { try lookAtHead(of: device).head }
 
+    /// The number of heads that are read ahead.
+    package static let headsAhead = RemoteBackend.maximumAheadFiles
+
+    /// Reads changed heads ahead, side by side, where each reading is a request. `readHead(of:)` follows for each.
+    /// - Parameter devices: the first `headsAhead` count.
+    package func prefetchHeads(of devices: some Sequence<DeviceID>) {
+        guard backend.answersFromListing else { return }
+        backend.prefetch(
+            devices.prefix(Self.headsAhead).map(Self.headName).enumerated().compactMap { $1 })
+    }
+
+    /// Reads the heads of devices, side by side where each reading is a request.
+    /// - Parameter body: called for each device, with the head or the error of `readHead(of:)`.
+    package func forEachHead(
+        of devices: [DeviceID], _ body: (DeviceID, Result<Head?, any Error>) throws -> Void
+    ) rethrows {
+        for (index, device) in devices.enumerated() {
+            if index.isMultiple(of: Self.headsAhead) { prefetchHeads(of: devices[index...]) }
+            try body(device, Result { try readHead(of: device) })
+        }
+    }
+
     /// Reads a device's head as `readHead(of:)` does.
     /// - Returns: also the version of its file, if the head was known and not read. As long as the file has that
     ///   version, the head need not be read.

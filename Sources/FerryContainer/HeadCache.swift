@@ -7,6 +7,11 @@ package final class HeadCache: Sendable {
 
     package init(clock: any WallClock) { self.clock = clock }
 
+    /// True if the head of a file with a version needs no reading.
+    func knows(_ device: DeviceID, in container: ContainerID, _ version: FileVersion) -> Bool {
+        entries.withLock { $0[device] }.map { $0.value.container == container && $0.holds(for: version) } ?? false
+    }
+
     /// The head of a file with a version, and whether the head was known without reading.
     /// - Parameter read: reads the head; `nil` if the file has vanished.
     func head(

@@ -78,6 +78,8 @@ package struct MetaTable {
         case declaredPolicies
         /// The selection of `init` or `join`, as JSON.
         case selection
+        /// The root pages and columns of excepted tables, as JSON.
+        case excepted
         /// `PRAGMA schema_version` when triggers and registry were last made.
         case schemaVersion
         /// The reason of the last sync's failure, as JSON (`StallReason`); empty after a success.

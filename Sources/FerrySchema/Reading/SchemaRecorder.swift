@@ -47,9 +47,12 @@ package struct SchemaRecorder {
         }
         var created = CreatedSchema()
         // A renamed table that the database still has under its former name is there.
+        let names = Set(record.tracked.map { foldedName($0.statementName) })
         let renamed = Set(
-            record.tracked.filter { $0.localName != nil && present.contains(foldedName("table \($0.name)")) }
-                .map { foldedName($0.statementName) })
+            record.tracked.filter { table in
+                table.localName != nil && !names.contains(foldedName(table.name))
+                    && present.contains(foldedName("table \(table.name)"))
+            }.map { foldedName($0.statementName) })
         for statement in record.statements {
             if present.contains(foldedName("\(statement.type) \(statement.name)")) { continue }
             if renamed.contains(foldedName(statement.table)) { continue }

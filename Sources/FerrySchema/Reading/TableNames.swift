@@ -26,19 +26,33 @@ package struct TableNames: Codable, Equatable, Sendable {
 
     package func save(_ meta: MetaTable) throws { try meta.set(.tableNames, json: self) }
 
-    /// The names that apply to a schema: the travelling name by the folded name in the database.
+    /// The travelling name of each table that has another one in the database, by the folded name in the database.
     ///
-    /// Nothing applies if the database has a table of the travelling name. That table is the table again.
+    /// An entry applies while the database has the table. A table with the travelling name of another one travels under a
+    /// name of its own (`free`).
     /// - Parameter present: the names of the database's tables.
     package func travelling(among present: [String]) -> [String: String] {
         if local.isEmpty { return [:] }
-        let present = Set(present.map(foldedName))
+        let there = Set(present.map(foldedName))
         var names: [String: String] = [:]
-        for (travelling, name) in local.sorted(by: { $0.key < $1.key })
-        where present.contains(foldedName(name)) && !present.contains(foldedName(travelling)) {
+        for (travelling, name) in local.sorted(by: { $0.key < $1.key }) where there.contains(foldedName(name)) {
             names[foldedName(name)] = names[foldedName(name)] ?? travelling
         }
+        var taken = Set(names.values.map(foldedName))
+        for name in present where names[foldedName(name)] == nil && taken.contains(foldedName(name)) {
+            let own = Self.free(name) { taken.contains($0) || there.contains($0) }
+            names[foldedName(name)] = own
+            taken.insert(foldedName(own))
+        }
         return names
+    }
+
+    /// The name under which a table travels if another table travels under the table's own name: `item (2)`. Devices that
+    /// run the same migration choose the same name.
+    package static func free(_ name: String, _ isTaken: (_ folded: String) -> Bool) -> String {
+        var number = 2
+        while isTaken(foldedName("\(name) (\(number))")) { number += 1 }
+        return "\(name) (\(number))"
     }
 
     /// The name under which a table of the database travels.
@@ -51,9 +65,9 @@ package struct TableNames: Codable, Equatable, Sendable {
         local.first { equalNames($0.key, travelling) }?.value ?? travelling
     }
 
-    /// Records a table's present name. The travelling name itself ends the entry.
-    package mutating func set(_ name: String, for travelling: String) {
+    /// Records a table's present name; `nil` for a table that is not there. The travelling name itself needs no entry.
+    package mutating func set(_ name: String?, for travelling: String) {
         let known = local.keys.first { equalNames($0, travelling) } ?? travelling
-        local[known] = equalNames(name, travelling) ? nil : name
+        local[known] = name.flatMap { equalNames($0, travelling) ? nil : $0 }
     }
 }

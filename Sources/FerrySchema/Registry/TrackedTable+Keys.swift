@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySQL
 
 extension TrackedTable {
     /// True if the primary key is claimed like a UNIQUE value, because IDs distinguish keys equal in SQLite.
@@ -10,6 +11,17 @@ extension TrackedTable {
             || keyCollations.indices.contains { place in
                 columnID(keyColumns[place]).map { columns[$0].collation } != keyCollations[place]
             }
+    }
+
+    /// The key's columns, compared as IDs compare them in a compound SELECT. SQLite takes the collations of the first SELECT
+    /// (https://www.sqlite.org/lang_select.html#compound_select_statements).
+    package var comparedKeyList: String {
+        if isMapped { return keyList }
+        return keyColumns.enumerated().map { place, name in
+            let own = columnID(name).map { columns[$0].collation }
+            let identity = identityCollation(place)
+            return own == identity ? quoted(name) : "\(quoted(name)) COLLATE \(quoted(identity))"
+        }.joined(separator: ", ")
     }
 
     /// The collation under which values of a part of the key derive the same ID.

@@ -61,24 +61,25 @@ struct UnseenWrites {
         let exceptional = hasOtherRules ? [:] : try solvedExceptions()
         for id in try shownObjects() {
             let state = try objects.load(id)
-            guard let key = pending.presentKey(of: state.key) else { continue }
-            guard let row = try reader.read(key) else {
+            guard let known = pending.presentKey(of: state.key) else { continue }
+            guard let row = try reader.read(known) else {
                 if isGone {
                     try leave(state)
                     findings.left += 1
                 } else {
                     try forgetInsertion(of: state)
-                    try append(.delete, key)
+                    try append(.delete, known)
                     findings.deleted += 1
                 }
                 continue
             }
+            let key = spelling(of: known, row)
             if isRemade {
                 try append(.insert, key)
                 findings.inserted += 1
-            } else if pending.mention(key) || pending.mention(state.key) {
+            } else if pending.mention(known) || pending.mention(state.key) {
                 if try append(review: columns.map(\.id), key) { findings.changed += 1 }
-            } else if try compare(state, row, exceptional) {
+            } else if try compare(state, row, key, exceptional) {
                 findings.changed += 1
             }
         }
@@ -93,7 +94,7 @@ struct UnseenWrites {
         let known = table.keyColumns.count == 1 ? "coalesce(k0, object)" : keySlots
         return try access.connection.count(
             """
-            SELECT EXISTS(SELECT \(table.keyList) FROM \(table.quotedName) INTERSECT
+            SELECT EXISTS(SELECT \(table.comparedKeyList) FROM \(table.quotedName) INTERSECT
                 SELECT \(known) FROM \(table.objectTable)
                 WHERE \(Visibility.way) IN (\(Visibility.row.rawValue), \(Visibility.anomalousRow.rawValue)))
             """) == 0
@@ -151,11 +152,11 @@ struct UnseenWrites {
     /// Compares a row with its object.
     /// - Returns: true if anything was recorded.
     private func compare(
-        _ state: ObjectState, _ row: ColumnValues, _ exceptional: [ObjectID: ExpectedRow]
+        _ state: ObjectState, _ row: ColumnValues, _ key: [FieldValue], _ exceptional: [ObjectID: ExpectedRow]
     ) throws -> Bool {
         // The written values of a retained row are unknown.
         guard state.registers.isAlive else { return false }
-        if wasAbsent { return try append(review: columns.map(\.id), state.key) }
+        if wasAbsent { return try append(review: columns.map(\.id), key) }
         let expected = exceptional[state.object]
         if state.shown == .anomalousRow, expected == nil { return false }
         let own = try translator.values(row, table)
@@ -201,10 +202,16 @@ struct UnseenWrites {
         if !isSettled, let single = checks.onlyChange(difference, state, own, open) {
             written.insert(single)
         } else if !isSettled {
-            _ = try append(review: open.map(\.id), state.key)
+            _ = try append(review: open.map(\.id), key)
         }
-        if !written.isEmpty { try append(.update, columns: written.sorted(), state.key) }
+        if !written.isEmpty { try append(.update, columns: written.sorted(), key) }
         return !isSettled && !open.isEmpty || !written.isEmpty
+    }
+
+    /// The key as the row has it: a rebuild may have spelled a text otherwise, and both are one to SQLite.
+    private func spelling(of key: [FieldValue], _ row: ColumnValues) -> [FieldValue] {
+        if table.isMapped { return key }
+        return zip(table.keyColumnIDs, key).map { row[$0] ?? $1 }
     }
 
     /// Records a key with a new spelling equal in SQLite.
@@ -260,7 +267,7 @@ struct UnseenWrites {
         var keys: [[FieldValue]] = []
         try access.connection.forEachRow(
             """
-            SELECT \(table.keyList) FROM \(table.quotedName)
+            SELECT \(table.comparedKeyList) FROM \(table.quotedName)
             EXCEPT SELECT \(known) FROM \(table.objectTable)
             WHERE \(Visibility.way) IN (\(Visibility.row.rawValue), \(Visibility.anomalousRow.rawValue))
             """

@@ -4,8 +4,7 @@ import FerrySchema
 
 /// Finds the tables that got another name (`ALTER TABLE … RENAME TO`): SQLite takes the triggers along.
 ///
-/// A table that was made under another name, filled and put in the place of the former table has no triggers of Ferry's.
-/// It is a new table.
+/// `TableNaming` decides which table is which.
 struct RenamedTables {
     private let connection: SQLConnection
 
@@ -27,30 +26,36 @@ struct RenamedTables {
         return roots.compactMapValues { byRoot[$0] }
     }
 
-    /// Records the present names. A table with its travelling name again needs no record.
+    /// Records the present names.
     /// - Parameter known: names known by other means than triggers, by number.
     func update(_ known: [Int: String]) throws {
-        let meta = MetaTable(connection: connection)
         let before = try TableNames.load(connection)
-        var names = before
-        let present = Set(
-            try connection.rows("SELECT name FROM sqlite_schema WHERE type = 'table'").map { foldedName($0[0].text) })
-        for travelling in before.local.keys where present.contains(foldedName(travelling)) {
-            names.set(travelling, for: travelling)
+        var travelling: [Int: String] = [:]
+        var registered: [String: Set<String>] = [:]
+        let tables = RegisteredTables(connection)
+        for entry in try tables.all() where !isFerryName(entry.name) {
+            travelling[entry.number] = entry.name
+            let columns = Set(try tables.columns(of: entry.number).map(foldedName))
+            registered[foldedName(entry.name), default: []].formUnion(columns)
         }
-        let registered = try RegisteredTables(connection).all()
-        let reserved = Set(registered.map { foldedName($0.name) })
-        let moved = try triggered().merging(known) { $1 }
-        for entry in registered where !OwnNames.travelling.contains(entry.name) {
-            guard let name = moved[entry.number], !present.contains(foldedName(names.local(entry.name))) else {
-                continue
-            }
-            // The name may belong to another table that travels.
-            if !equalNames(name, entry.name), reserved.contains(foldedName(name)) { continue }
-            if names.local.values.contains(where: { equalNames($0, name) }) { continue }
-            names.set(name, for: entry.name)
+        let owners = try triggered().merging(known) { $1 }
+        let byName = Dictionary(owners.map { (foldedName($1), $0) }) { first, _ in first }
+        let present = try names().map { name in
+            TableNaming.Present(
+                name: name, owner: byName[foldedName(name)].flatMap { travelling[$0] },
+                columns: Set(
+                    try connection.rows("SELECT name FROM pragma_table_info(?)", .text(name)).map {
+                        foldedName($0[0].text)
+                    }))
         }
-        if names != before { try names.save(meta) }
+        let names = TableNaming(present, registered: registered, before).decided()
+        if names != before { try names.save(MetaTable(connection: connection)) }
+    }
+
+    /// The names of the app's tables.
+    private func names() throws -> [String] {
+        try connection.rows("SELECT name FROM sqlite_schema WHERE type = 'table'").map { $0[0].text }
+            .filter { !isFerryName($0) && !foldedName($0).hasPrefix("sqlite_") }
     }
 
     /// The names of the tables with Ferry's triggers, by number.

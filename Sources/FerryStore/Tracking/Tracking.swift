@@ -90,6 +90,7 @@ struct Tracking {
         rowsAreOld: Bool, triggered released: Set<Int> = [], names: [Int: String] = [:], isPacked: Bool = false
     ) throws -> Registry {
         try RenamedTables(connection).update(names)
+        try ExceptedTables(connection).update()
         let reader = SchemaReader(connection: connection)
         let schema = try reader.read()
         var plan = try TrackingPlan(kept: connection, schema, isNew: meta.integer(.schemaVersion) == nil && !rowsAreOld)
@@ -280,7 +281,7 @@ struct Tracking {
             .insert, in: table.id,
             .init(
                 query: """
-                    SELECT \(table.keyList) FROM \(table.quotedName)
+                    SELECT \(table.comparedKeyList) FROM \(table.quotedName)
                     EXCEPT SELECT \(known) FROM \(table.objectTable)
                     WHERE \(Visibility.way) IN (\(Visibility.row.rawValue), \(Visibility.anomalousRow.rawValue))
                     """, width: slots.count), isOld: areOld)

@@ -18,6 +18,7 @@ final class KeyCollationTests: XCTestCase {
         """
         PRAGMA foreign_keys = OFF; BEGIN; CREATE TABLE new_tag(name TEXT PRIMARY KEY\(collation), n INTEGER);
         INSERT INTO new_tag SELECT * FROM tag; DROP TABLE tag; ALTER TABLE new_tag RENAME TO tag; COMMIT;
+        PRAGMA foreign_keys = ON;
         """
     }
 
@@ -51,6 +52,32 @@ final class KeyCollationTests: XCTestCase {
         try fleet.settle()
         try fleet.shell(1, rebuild(" COLLATE NOCASE"))
         try fleet.assertSettled(tags, "Rock|1\nJazz|2\npop|3\n")
+    }
+
+    func testKeysThatAreSpelledOtherwiseBeforeFerryLooks() throws {
+        for collation in ["", " COLLATE NOCASE"] {
+            let fleet = try Fleet.two(schema(collation))
+            let migration = rebuild(" COLLATE NOCASE")
+            try fleet.shell(0, migration + "UPDATE tag SET name = 'JAZZ' WHERE name = 'jazz'")
+            try fleet.settle()
+            XCTAssertEqual(try fleet.shell(1, tags), "Rock|1\nJAZZ|2\npop|3\n", collation)
+            try fleet.shell(1, migration + "UPDATE tag SET n = 4 WHERE name = 'jazz'")
+            try fleet.assertSettled(tags, "Rock|1\npop|3\nJAZZ|4\n")
+        }
+    }
+
+    func testAMigrationThatWritesAllKeysInSmallLetters() throws {
+        let lower =
+            rebuild(" COLLATE NOCASE").replacing("SELECT * FROM tag", with: "SELECT lower(name), n FROM tag")
+            + "UPDATE item SET tag = lower(tag);"
+        for collation in ["", " COLLATE NOCASE"] {
+            let fleet = try Fleet.two(schema(collation))
+            try fleet.shell(0, lower, foreignKeys: false)
+            try fleet.settle()
+            try fleet.shell(1, lower, foreignKeys: false)
+            try fleet.assertSettled(tags, "rock|1\njazz|2\npop|3\n")
+            XCTAssertEqual(try fleet.shell(1, "SELECT * FROM item"), "1|rock\n2|pop\n", collation)
+        }
     }
 
     func testATableThatTellsMoreKeysApartWaitsWithASentence() throws {

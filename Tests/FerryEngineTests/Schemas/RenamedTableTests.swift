@@ -1,4 +1,5 @@
 import FerryEngine
+import FerrySchema
 import FerryTestSupport
 import XCTest
 
@@ -153,14 +154,63 @@ final class RenamedTableTests: XCTestCase {
 
     func testAnotherTableGetsTheFormerName() throws {
         let fleet = try makeFleet()
-        try fleet.shell(0, rename)
-        _ = try fleet.replicas[0].sync()
-        try fleet.shell(0, "CREATE TABLE item(id INTEGER PRIMARY KEY, colour TEXT); INSERT INTO item VALUES (1, 'red')")
+        let next = "CREATE TABLE item(id INTEGER PRIMARY KEY, colour TEXT)"
+        for device in 0...1 { try fleet.shell(device, rename) }
         try fleet.settle()
-        // The new table is the table of the name, and what was renamed is a new table. No row of either is lost.
-        XCTAssertEqual(try fleet.shell(0, things), "1|one\n2|two\n3|three\n")
-        XCTAssertEqual(try fleet.shell(0, "SELECT * FROM item"), "1|red\n")
-        for replica in fleet.replicas { XCTAssertEqual(try replica.verify(deep: true).differences, []) }
+        try fleet.shell(0, next + "; INSERT INTO item VALUES (1, 'red')")
+        try fleet.settle()
+        try fleet.shell(1, "UPDATE thing SET name = 'ONE' WHERE id = 1; INSERT INTO thing VALUES (4, 'four')")
+        try fleet.settle()
+        try fleet.shell(1, next)
+        try fleet.assertSettled(things, "1|ONE\n2|two\n3|three\n4|four\n")
+        try fleet.assertSettled("SELECT * FROM item", "1|red\n")
+        try fleet.join()
+        try fleet.shell(2, "INSERT INTO item VALUES (2, 'blue'); DELETE FROM thing WHERE id > 1")
+        try fleet.assertSettled("SELECT * FROM item", "1|red\n2|blue\n")
+        try fleet.assertSettled(things, "1|ONE\n")
+    }
+
+    func testNamesMoveAlongDeviceAfterDevice() throws {
+        let fleet = try makeFleet(
+            """
+            CREATE TABLE today(id INTEGER PRIMARY KEY, v TEXT); CREATE TABLE yesterday(id INTEGER PRIMARY KEY, v TEXT);
+            INSERT INTO today VALUES (1, 'T1'), (2, 'T2'); INSERT INTO yesterday VALUES (1, 'Y1');
+            """)
+        let along = "BEGIN; ALTER TABLE yesterday RENAME TO older; ALTER TABLE today RENAME TO yesterday; COMMIT"
+        try fleet.shell(0, along)
+        try fleet.settle()
+        XCTAssertEqual(try fleet.shell(1, "SELECT * FROM today"), "1|T1\n2|T2\n")
+        try fleet.shell(1, "UPDATE today SET v = 'T' WHERE id = 1")
+        try fleet.shell(1, along)
+        try fleet.assertSettled("SELECT * FROM yesterday; SELECT * FROM older", "1|T\n2|T2\n1|Y1\n")
+    }
+
+    func testTwoTablesChangeNamesDeviceAfterDevice() throws {
+        let fleet = try makeFleet(
+            """
+            CREATE TABLE p(id INTEGER PRIMARY KEY, v TEXT); CREATE TABLE q(id INTEGER PRIMARY KEY, v TEXT);
+            INSERT INTO p VALUES (1, 'was p'); INSERT INTO q VALUES (1, 'was q');
+            """)
+        let swap = "BEGIN; ALTER TABLE p RENAME TO x; ALTER TABLE q RENAME TO p; ALTER TABLE x RENAME TO q; COMMIT"
+        for device in 0...1 {
+            try fleet.shell(device, swap)
+            try fleet.settle()
+        }
+        try fleet.assertSettled("SELECT v FROM p; SELECT v FROM q", "was q\nwas p\n")
+    }
+
+    func testAnExceptedTableStaysHereUnderAnotherName() throws {
+        let fleet = try Fleet()
+        try fleet.start(
+            "CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT); CREATE TABLE secret(id INTEGER PRIMARY KEY, word TEXT)",
+            selection: TableSelection(except: ["secret"]))
+        try fleet.join()
+        try fleet.shell(0, "INSERT INTO secret VALUES (1, 'x'); ALTER TABLE secret RENAME TO secrets")
+        try fleet.settle()
+        try fleet.shell(0, "VACUUM; ALTER TABLE secrets RENAME TO words; ALTER TABLE words ADD COLUMN more")
+        try fleet.settle()
+        XCTAssertEqual(try fleet.shell(1, "SELECT count(*) FROM ferry_table WHERE name IN ('secrets', 'words')"), "0\n")
+        XCTAssertEqual(try fleet.replicas[0].status().leftOut.map(\.name), ["words"])
     }
 
     func testFerryAlterRenamesWithoutTriggers() throws {

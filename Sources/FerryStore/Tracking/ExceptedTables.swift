@@ -1,0 +1,56 @@
+import FerryCore
+import FerrySQL
+import FerrySchema
+
+/// Keeps a table that a person excepted out of the container after the table got another name.
+///
+/// Ferry makes no triggers on such a table, so nothing of Ferry's goes along with the table. The table's root page and
+/// columns are recorded instead: ALTER TABLE RENAME TO changes neither, and VACUUM only the page.
+struct ExceptedTables {
+    private let connection: SQLConnection
+    private var meta: MetaTable { MetaTable(connection: connection) }
+
+    private struct Mark: Codable, Equatable {
+        var rootPage: Int64
+        var columns: [String]
+    }
+
+    init(_ connection: SQLConnection) { self.connection = connection }
+
+    /// Excepts renamed tables under their present names, and records the excepted tables.
+    func update() throws {
+        guard let text = try meta.string(.selection) else { return }
+        var selection = try SelectionText.parse(text)
+        if selection.except.isEmpty { return }
+        let known: [String: Mark] = try meta.json(.excepted) ?? [:]
+        let present = try marks()
+        let registered = Set(try RegisteredTables(connection).all().map { foldedName($0.name) })
+        var excepted = Set(selection.except.map(foldedName))
+        for (former, mark) in known.sorted(by: { $0.key < $1.key }) where present[former] == nil {
+            let renamed = present.filter { name, other in
+                !excepted.contains(name) && !registered.contains(name)
+                    && (other.rootPage == mark.rootPage || other.columns == mark.columns)
+            }
+            for name in renamed.keys.sorted() {
+                selection.except.append(name)
+                excepted.insert(name)
+            }
+        }
+        let marks = present.filter { excepted.contains($0.key) }
+        if marks != known { try meta.set(.excepted, json: marks) }
+        let changed = try SelectionText.format(selection)
+        if changed != text { try meta.set(.selection, changed) }
+    }
+
+    /// The app's tables, by name in lower case.
+    private func marks() throws -> [String: Mark] {
+        var marks: [String: Mark] = [:]
+        for row in try connection.rows("SELECT name, rootpage FROM sqlite_schema WHERE type = 'table'") {
+            let name = row[0].text
+            if isFerryName(name) || foldedName(name).hasPrefix("sqlite_") { continue }
+            let columns = try connection.rows("SELECT name FROM pragma_table_info(?)", .text(name)).map { $0[0].text }
+            marks[foldedName(name)] = Mark(rootPage: Int64(row[1].number), columns: columns)
+        }
+        return marks
+    }
+}
