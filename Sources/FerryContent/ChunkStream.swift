@@ -15,14 +15,21 @@ package struct ChunkStream {
     /// A longer file is not read on.
     private let maximumBytes: Int
 
-    /// - Parameter maximumBytes: the longest content that is taken.
+    /// The longest buffer: what a cut needs, twice.
+    private static let bufferBytes = 2 * Chunker.mostBytes
+
+    /// - Parameters:
+    ///   - expectedBytes: how long the file is likely to be, so that a short file takes little memory.
+    ///   - maximumBytes: the longest content that is taken.
     package init(
-        _ file: any ReadableFile, _ chunker: Chunker, maximumBytes: Int = ContentLimits.contentBytes
+        _ file: any ReadableFile, _ chunker: Chunker, expectedBytes: Int = ContentLimits.contentBytes,
+        maximumBytes: Int = ContentLimits.contentBytes
     ) {
         self.file = file
         self.chunker = chunker
         self.maximumBytes = maximumBytes
-        buffer = [UInt8](repeating: 0, count: 2 * Chunker.mostBytes)
+        // One byte more tells that the file ends where it was expected to.
+        buffer = [UInt8](repeating: 0, count: min(max(expectedBytes, 0), Self.bufferBytes - 1) + 1)
     }
 
     /// How many bytes were read so far.
@@ -47,7 +54,8 @@ package struct ChunkStream {
             }
             (start, end) = (0, count)
         }
-        while end < buffer.count {
+        while end < Self.bufferBytes {
+            if end == buffer.count { buffer += repeatElement(0, count: Self.bufferBytes - buffer.count) }
             let (file, end, position) = (self.file, self.end, self.position)
             let got = try buffer.withUnsafeMutableBytes { bytes in
                 try file.read(into: UnsafeMutableRawBufferPointer(rebasing: bytes[end...]), at: position)

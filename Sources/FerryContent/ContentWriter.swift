@@ -56,7 +56,7 @@ package final class ContentWriter {
             guard bytes.count == byteCount, try isUnchanged() else { throw Self.changed }
             return try stored(.bytes(bytes))
         }
-        return try byteCount < Self.ownPackBytes ? addShared(file, isUnchanged) : addOwn(file, isUnchanged)
+        return try byteCount < Self.ownPackBytes ? addShared(file, byteCount, isUnchanged) : addOwn(file, isUnchanged)
     }
 
     /// Completes the pack that contents share.
@@ -87,8 +87,10 @@ package final class ContentWriter {
 
     // MARK: Packs
 
-    private func addShared(_ file: any ReadableFile, _ isUnchanged: () throws -> Bool) throws -> Stored {
-        var stream = ChunkStream(file, chunker, maximumBytes: 2 * Self.ownPackBytes)
+    private func addShared(
+        _ file: any ReadableFile, _ byteCount: Int, _ isUnchanged: () throws -> Bool
+    ) throws -> Stored {
+        var stream = ChunkStream(file, chunker, expectedBytes: byteCount, maximumBytes: 2 * Self.ownPackBytes)
         var (list, new): ([ContentList.Chunk], [PreparedChunk]) = ([], [])
         while let bytes = try stream.next() {
             let id = key.chunkID(of: bytes)

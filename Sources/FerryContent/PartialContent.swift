@@ -31,7 +31,8 @@ package final class PartialContent {
         self.shelf = shelf
         self.key = key
         byteCount = try ContentList.file(body).byteCount()
-        let (file, isNew) = try Self.open(shelf.path(ContentShelf.partialName(id)), in: shelf.fileSystem)
+        let (file, isNew) = try Self.open(
+            shelf.path(ContentShelf.partialName(id)), in: shelf.fileSystem, byteCount: byteCount)
         self.file = file
         self.isNew = isNew
         if case .chunks(let chunks) = body { missing = try Self.gather(chunks, isNew ? nil : file, key) }
@@ -48,15 +49,18 @@ package final class PartialContent {
     }
 
     /// Opens what an earlier attempt left, or begins. A process that died while it completed the content may have left a file that
-    /// nobody may write to: that one is made anew.
+    /// nobody may write to: that one is made anew, and so is one that is too long.
     private static func open(
-        _ path: String, in fileSystem: any FileSystem
+        _ path: String, in fileSystem: any FileSystem, byteCount: Int
     ) throws -> (file: any WritableFile, isNew: Bool) {
         do {
-            if let file = try fileSystem.continueFile(at: path) { return (file, false) }
+            if let file = try fileSystem.continueFile(at: path), try file.byteCount() <= byteCount {
+                return (file, false)
+            }
         } catch let error as FerryError where error.code == .inputOutput {
-            try fileSystem.removeFile(at: path)
+            // Where the disk fails, making the file anew fails too, and says so.
         }
+        try fileSystem.removeFile(at: path)
         return (try fileSystem.createFile(at: path), true)
     }
 
@@ -72,7 +76,11 @@ package final class PartialContent {
                 let bytes = try file.read(offset..<offset + chunk.count)
                 if bytes.count == chunk.count, key.chunkID(of: bytes) == chunk.id { continue }
             }
-            missing[chunk.id, default: Places(count: chunk.count)].offsets.append(offset)
+            let known = missing[chunk.id, default: Places(count: chunk.count)]
+            guard known.count == chunk.count else {
+                throw ByteReader.malformed("a list gives a chunk two lengths")
+            }
+            missing[chunk.id, default: known].offsets.append(offset)
         }
         return missing
     }

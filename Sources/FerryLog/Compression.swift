@@ -133,6 +133,6 @@ enum Compression {
     }
 
     private static var outOfMemory: FerryError {
-        FerryError(.inputOutput, "There is not enough memory to compress or decompress a segment. Try again.")
+        FerryError(.inputOutput, "There is not enough memory to compress or decompress a file. Try again.")
     }
 }

@@ -84,6 +84,16 @@ final class ChunkerTests: XCTestCase {
         XCTAssertEqual(stream.bytesRead, bytes.count)
     }
 
+    func testAFileThatIsLongerThanExpectedMakesTheSameChunks() throws {
+        let bytes = Samples.noise(3 << 20, seed: 6)
+        for expected in [-1, 0, 1000, bytes.count - 1, bytes.count] {
+            var stream = ChunkStream(try makeFile(bytes), Chunker(Samples.key), expectedBytes: expected)
+            var chunks: [[UInt8]] = []
+            while let chunk = try stream.next() { chunks.append(chunk) }
+            XCTAssertEqual(chunks, try cut(bytes))
+        }
+    }
+
     func testALongerFileThanAllowedIsRefused() throws {
         var stream = ChunkStream(try makeFile(Samples.noise(9000, seed: 1)), Chunker(Samples.key), maximumBytes: 8999)
         XCTAssertEqual(failure { while try stream.next() != nil {} }?.code, .limitExceeded)

@@ -171,6 +171,23 @@ final class ContentShelfTests: XCTestCase {
             failure { _ = try shelf(files).beginPartial(ContentID(high: 1, low: 1), body, key) }?.code, .damagedFile)
     }
 
+    /// A chunk's ID says its bytes, and so its length.
+    func testAListThatGivesAChunkTwoLengthsIsRefused() throws {
+        let chunk = key.chunkID(of: parts[0])
+        let body = ContentList.Body.chunks([.init(id: chunk, count: 3000), .init(id: chunk, count: 3001)])
+        XCTAssertEqual(failure { _ = try shelf(files).beginPartial(id(body), body, key) }?.code, .damagedFile)
+    }
+
+    func testAPartThatIsTooLongIsMadeAnew() throws {
+        let body = body(parts)
+        let content = try id(body)
+        _ = try shelf(files).beginPartial(content, body, key)
+        let path = "/db-ferry-content/partial/" + content.hex
+        try XCTUnwrap(try files.continueFile(at: path)).write([1], at: 9000)
+        XCTAssertEqual(
+            try files.readFile(at: fetch(shelf(files), parts), maximumBytes: 1 << 20), Array(parts.joined()))
+    }
+
     func testTheDisksRoomIsAskedForFirst() throws {
         let body = body(parts)
         files.setAvailableBytes(6000)
