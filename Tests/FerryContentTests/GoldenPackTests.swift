@@ -96,6 +96,18 @@ final class GoldenPackTests: XCTestCase {
         XCTAssertEqual(read, lines(try Samples.reader(bytes, of: member.keys.device, in: member.surroundings)))
     }
 
+    /// No reader depends on cuts; devices that cut alike store equal bytes once.
+    func testAnIndependentReaderCutsAlike() throws {
+        for bytes in [
+            Samples.noise(2_500_000, seed: 4), [UInt8](repeating: 0, count: 2_200_000), Samples.noise(131_072, seed: 5),
+        ] {
+            let read = try IndependentReader.lines(
+                ofContent: bytes, before: ["--cut"], behind: [Samples.container.hex])
+            guard let read else { throw XCTSkip("there is no python3") }
+            XCTAssertEqual(read, try cut(bytes).map { "chunk \(Samples.key.chunkID(of: $0).hex) \($0.count)" })
+        }
+    }
+
     // MARK: Lists
 
     func testListsOfEveryVersionAreReadAndWritten() throws {

@@ -4,6 +4,7 @@
     packs.py PACK
     packs.py --list LIST CONTAINER
     packs.py --sealed PACK EPOCH SIGNING BOX
+    packs.py --cut CONTENT CONTAINER
 
 Prints what a file says, one fact a line. Each chunk is proved by its ID, and a sealed pack by its signature. CONTAINER is an ID,
 EPOCH an epoch's secret, SIGNING and BOX the public keys of the device, all as hexadecimal digits. Where a file breaks the format, it
@@ -116,6 +117,26 @@ def content_list(content, container):
     return lines + [f"size {totals['bytes']}", "content " + id.hex()]
 
 
+# Where contents are cut
+
+
+def cut(content, container):
+    gear_key, mask, start, lines = mac(open_key(container), b"ferry gear 1"), (1 << 64) - 1, 0, []
+    gear = [number for block in range(64) for number in struct.unpack("<4Q", mac(gear_key, bytes([block])))]
+    while start < len(content):
+        most = min(len(content) - start, 2097152)
+        end, rolling = start + most, 0
+        if most > 131072:
+            for place in range(131008, most):
+                rolling = (rolling << 1) + gear[content[start + place]] & mask
+                if place >= 131071 and rolling >> (64 - (17 if place >= 524288 else 21)) == 0:
+                    end = start + place + 1
+                    break
+        lines.append(f"chunk {mac(open_key(container), content[start:end])[:16].hex()} {end - start}")
+        start = end
+    return lines
+
+
 # Packs
 
 
@@ -209,6 +230,8 @@ def read(path):
 def main(arguments):
     if len(arguments) == 3 and arguments[0] == "--list":
         return content_list(read(arguments[1]), bytes.fromhex(arguments[2]))
+    if len(arguments) == 3 and arguments[0] == "--cut":
+        return cut(read(arguments[1]), bytes.fromhex(arguments[2]))
     if len(arguments) == 5 and arguments[0] == "--sealed":
         return sealed_pack(read(arguments[1]), *map(bytes.fromhex, arguments[2:]))
     if len(arguments) == 1:
