@@ -36,6 +36,10 @@ let package = Package(
             name: "FerrySeal", dependencies: ["FerryCore", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
         .target(name: "FerryContainer", dependencies: ["FerryCore"], swiftSettings: strict),
+        // Bytes of contents: chunks, packs, and the directory beside the database. No SQL.
+        .target(
+            name: "FerryContent", dependencies: ["FerryCore", "FerryLog", "FerrySeal", "FerryContainer"],
+            swiftSettings: strict),
         .target(
             name: "FerryMembers", dependencies: ["FerryCore", "FerrySeal", "FerryContainer"], swiftSettings: strict),
         .target(name: "FerrySQL", dependencies: ["FerryCore", "CFerrySQLite"], swiftSettings: strict),
@@ -105,6 +109,12 @@ let package = Package(
             dependencies: [
                 "FerrySeal", "FerryCore", "FerryTestSupport", .product(name: "Crypto", package: "swift-crypto"),
             ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "FerryContentTests",
+            dependencies: [
+                "FerryContent", "FerryCore", "FerryLog", "FerrySeal", "FerryContainer", "FerryTestSupport",
+            ], exclude: ["Golden"],
             swiftSettings: strict),
         .testTarget(
             name: "FerryMembersTests",
@@ -188,8 +198,8 @@ if Context.environment["FERRY_FUZZ"] != nil {
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "FerryEngine", "FerryStore", "FerrySchema", "FerryContainer", "FerryMembers", "FerrySeal", "FerryLog",
-                "FerryMerge",
+                "FerryEngine", "FerryStore", "FerrySchema", "FerryContainer", "FerryContent", "FerryMembers",
+                "FerrySeal", "FerryLog", "FerryMerge",
                 "FerryCore", .product(name: "Crypto", package: "swift-crypto"),
             ],
             path: "Tests/Fuzz/Targets", exclude: ["CorpusTests.swift"], swiftSettings: strict),
@@ -203,8 +213,8 @@ if Context.environment["FERRY_FUZZ"] != nil {
         .testTarget(
             name: "FerryFuzzTests",
             dependencies: [
-                "FerryEngine", "FerryStore", "FerrySchema", "FerryContainer", "FerryMembers", "FerrySeal", "FerryLog",
-                "FerryMerge",
+                "FerryEngine", "FerryStore", "FerrySchema", "FerryContainer", "FerryContent", "FerryMembers",
+                "FerrySeal", "FerryLog", "FerryMerge",
                 "FerryCore", .product(name: "Crypto", package: "swift-crypto"),
             ],
             path: "Tests/Fuzz/Targets", swiftSettings: strict))

@@ -20,6 +20,11 @@ package protocol ContainerBackend: Sendable {
     ///   `inputOutput`.
     func read(_ name: String, maximumBytes: Int) throws -> [UInt8]?
 
+    /// Reads a range of the bytes under a name, fewer where these end before; `nil` without such a name. The caller bounds the range.
+    /// For names whose bytes never change: nothing is kept of what was read.
+    /// - Throws: as `read(_:maximumBytes:)`.
+    func read(_ name: String, range: Range<Int>) throws -> [UInt8]?
+
     /// The version of a file or a directory under a name, as in `FileSystem.version(at:)`; `nil` if unknown.
     /// Directories on the way are not examined: an equal version means the same file.
     func version(of name: String) throws -> FileVersion?
@@ -33,6 +38,15 @@ package protocol ContainerBackend: Sendable {
     /// - Throws: `damagedFile` if other bytes are there already, `containerMissing` and `containerEmpty` if the
     ///   container is not there (any more), `inputOutput`. The caller can try again after any of them.
     func writeOnce(_ name: String, _ bytes: [UInt8]) throws
+
+    /// Moves a file in: its bytes stand under a name for good, durable on return. The file keeps its own name, which the caller
+    /// removes. On one disk nothing is copied, so nobody may write to the file any more.
+    /// - Parameters:
+    ///   - path: a file of a file system of this computer, whose content is durable.
+    ///   - files: that file system.
+    /// - Throws: as `writeOnce(_:_:)`; `inputOutput` also where the file is not there, `limitExceeded` where it is longer than the
+    ///   place takes at once.
+    func writeOnce(_ name: String, movingIn path: String, of files: any FileSystem) throws
 
     /// Replaces the bytes under a name; readers see either the old bytes or the new. Durable on return.
     /// - Throws: as `writeOnce`, whatever bytes are there.

@@ -1,6 +1,7 @@
 import FerryCore
 
-/// The file system as Ferry uses it: whole files, written once, made visible by a rename, and made durable on request.
+/// The file system as Ferry uses it: files that are written once, made visible by a rename, and made durable on request; whole, or in
+/// ranges through an open file.
 ///
 /// Synchronous and stateless to the caller. `PosixFileSystem` is the live implementation; `MemoryFileSystem` models the
 /// remains of a crash, for tests and simulations. Every method throws `FerryError` with the path and a remedy in its
@@ -14,6 +15,11 @@ package protocol FileSystem: Sendable {
     /// - Returns: `nil` without such a file.
     /// - Throws: `damagedFile` for anything but a regular file, `limitExceeded` for a larger file, `inputOutput`.
     func readFile(at path: String, maximumBytes: Int) throws -> [UInt8]?
+
+    /// Opens a regular file for reading, without ever blocking on a FIFO or a device.
+    /// - Returns: `nil` without such a file.
+    /// - Throws: `damagedFile` for anything but a regular file, `inputOutput`.
+    func openFile(at path: String) throws -> (any ReadableFile)?
 
     /// Lists the names in a directory in no particular order, without `.` and `..`, and without names that are not
     /// UTF-8 (Ferry makes none).
@@ -47,6 +53,23 @@ package protocol FileSystem: Sendable {
     /// After an error the content counts as not written and the file is gone again: write a new file.
     func write(_ bytes: [UInt8], toNewFileAt path: String) throws
 
+    /// Creates an empty file for writing. Neither content nor name is durable.
+    /// - Throws: `inputOutput`, also where something has the name.
+    func createFile(at path: String) throws -> any WritableFile
+
+    /// Opens a regular file for writing, and changes nothing of it yet.
+    /// - Returns: `nil` without such a file.
+    /// - Throws: `damagedFile` for anything but a regular file, `inputOutput`, also for a file that is read-only.
+    func continueFile(at path: String) throws -> (any WritableFile)?
+
+    /// Takes everybody's right to write to a regular file. Its name can still be removed.
+    func makeReadOnly(at path: String) throws
+
+    /// Gives a regular file a second name in another directory of the same disk. Durable once the directory is synchronized.
+    /// - Returns: `false` where the disk cannot do that, or the file lies on another one: copy the file.
+    /// - Throws: `inputOutput`, also where something has the new name, or there is no such file.
+    func link(_ path: String, to newPath: String) throws -> Bool
+
     /// Renames a file, replacing a file of the new name atomically. Durable once the directory is synchronized.
     ///
     /// On network file systems a rename can succeed although its answer got lost: after an error, look.
@@ -70,6 +93,13 @@ package protocol FileSystem: Sendable {
 }
 
 extension FileSystem {
+    /// Reads a range of a regular file, fewer bytes where the file ends before. The caller bounds the range.
+    /// - Returns: `nil` without such a file.
+    /// - Throws: as `openFile(at:)`.
+    package func readFile(at path: String, range: Range<Int>) throws -> [UInt8]? {
+        try openFile(at: path)?.read(range)
+    }
+
     package func version(at path: String) throws -> FileVersion? { nil }
 
     package func haveVersions(_ versions: [(path: String, version: FileVersion)], below directory: String) -> Bool {

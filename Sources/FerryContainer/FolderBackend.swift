@@ -72,6 +72,12 @@ package final class FolderBackend: ContainerBackend {
         return try fileSystem.readFile(at: path(name), maximumBytes: maximumBytes)
     }
 
+    package func read(_ name: String, range: Range<Int>) throws -> [UInt8]? {
+        try check(name)
+        guard try isThere(Self.directory(of: name)) else { return nil }
+        return try fileSystem.readFile(at: path(name), range: range)
+    }
+
     package func version(of name: String) throws -> FileVersion? {
         try check(name)
         return try fileSystem.version(at: path(name))
@@ -157,8 +163,44 @@ package final class FolderBackend: ContainerBackend {
         try fileSystem.synchronizeDirectory(at: path(directory))
     }
 
+    package func writeOnce(_ name: String, movingIn path: String, of files: any FileSystem) throws {
+        try check(name)
+        guard let source = try files.openFile(at: path) else {
+            throw FerryError(.inputOutput, "\(path) is not there any more, and was to be published.", path: path)
+        }
+        let (directory, target) = (Self.directory(of: name), self.path(name))
+        if try isThere(directory), let present = try fileSystem.openFile(at: target) {
+            guard try FileCopy.areEqual(present, source) else {
+                throw FerryError(
+                    .damagedFile, "\(target) holds something else than was written there. Move it away.", path: target)
+            }
+            // The process may have ended after the rename and before the name was durable.
+            try prepare(directory)
+            return try fileSystem.synchronizeDirectory(at: self.path(directory))
+        }
+        try place(at: name) { temporary in
+            // The same version means the same file: the file lies on this file system.
+            if try fileSystem.version(at: path) == source.version(), try fileSystem.link(path, to: temporary) { return }
+            try FileCopy.copy(source, to: temporary, in: fileSystem)
+        } isPlaced: {
+            try fileSystem.openFile(at: target).map { try FileCopy.areEqual($0, source) } ?? false
+        }
+    }
+
     /// Writes a temporary file, renames the file and makes the name durable.
     private func place(_ bytes: [UInt8], at name: String) throws {
+        try place(at: name) {
+            try fileSystem.write(bytes, toNewFileAt: $0)
+        } isPlaced: {
+            try fileSystem.readFile(at: path(name), maximumBytes: bytes.count) == bytes
+        }
+    }
+
+    /// As `place(_:at:)`.
+    /// - Parameters:
+    ///   - write: makes the temporary file, durable but for its name.
+    ///   - isPlaced: whether the bytes are under the final name.
+    private func place(at name: String, _ write: (String) throws -> Void, isPlaced: () throws -> Bool) throws {
         let directory = Self.directory(of: name)
         try prepare(directory)
         let temporaryName = Self.temporaryPrefix + hexString(withUnsafeBytes(of: random.next().bigEndian, Array.init))
@@ -166,8 +208,8 @@ package final class FolderBackend: ContainerBackend {
         state.withLock { _ = $0.inFlight.insert(temporaryName) }
         defer { state.withLock { _ = $0.inFlight.remove(temporaryName) } }
         do {
-            try fileSystem.write(bytes, toNewFileAt: temporary)
-            try rename(temporary, to: path(name), holding: bytes)
+            try write(temporary)
+            try rename(temporary, to: path(name), isPlaced)
             try fileSystem.synchronizeDirectory(at: path(directory))
         } catch {
             // A leftover that cannot be removed now is removed before the next writing: the directory is not prepared
@@ -188,13 +230,13 @@ package final class FolderBackend: ContainerBackend {
     }
 
     /// Renames, and believes an error only if the file is not there: a network file system may lose the answer.
-    private func rename(_ temporary: String, to path: String, holding bytes: [UInt8]) throws {
+    private func rename(_ temporary: String, to path: String, _ isPlaced: () throws -> Bool) throws {
         do {
             try fileSystem.rename(temporary, to: path)
         } catch {
-            let found = try? fileSystem.readFile(at: path, maximumBytes: bytes.count)  // the first error tells
+            let isFound = try? isPlaced()  // the first error tells
             let isGone = (try? fileSystem.item(at: temporary)) == .missing  // as above
-            guard isGone, found == bytes else { throw error }
+            guard isGone, isFound == true else { throw error }
         }
     }
 

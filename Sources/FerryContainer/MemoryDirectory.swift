@@ -80,33 +80,6 @@ final class MemoryDirectory {
     }
 }
 
-/// A file of `MemoryFileSystem`. Guarded by the file system's lock, never let out of the lock.
-final class MemoryFile {
-    /// As an inode's, but never used again.
-    let number: UInt64
-    var content: [UInt8] = []
-    /// True if the content was synchronized; such content never changes.
-    var isDurable = false
-
-    /// True if other accounts may not read or change the file.
-    let isPrivate: Bool
-
-    init(number: UInt64, isPrivate: Bool) {
-        self.number = number
-        self.isPrivate = isPrivate
-    }
-
-    func crash(losing loss: MemoryFileSystem.Loss) {
-        let isLost =
-            switch loss {
-            case .nothing: false
-            case .contents, .everything: !isDurable
-            case .random(let random): !isDurable && random.next() & 1 == 0
-            }
-        if isLost { content = Array(content.prefix(content.count / 2)) }
-    }
-}
-
 /// The error of a failed step.
 func memoryError(_ path: String, _ why: String) -> FerryError {
     FerryError(.inputOutput, "Ferry's access to \(path) failed: \(why).", path: path)

@@ -16,6 +16,8 @@ package final class MemoryFileSystem: FileSystem {
         case rename
         case synchronizeDirectory
         case removeFile
+        case makeReadOnly
+        case link
     }
 
     /// The event at a step.
@@ -146,7 +148,7 @@ package final class MemoryFileSystem: FileSystem {
     package func version(at path: String) throws -> FileVersion? {
         try look { state in
             switch state.root.node(at: path) {
-            case .file(let file): FileVersion(number: file.number, size: file.content.count)
+            case .file(let file): file.version
             case .directory(let directory): FileVersion(number: directory.number, size: directory.changeCount)
             case nil: nil
             }
@@ -184,27 +186,42 @@ package final class MemoryFileSystem: FileSystem {
 
     func write(_ bytes: [UInt8], toNewFileAt path: String, isPrivate: Bool) throws {
         try state.withLock { state in
-            try Self.begin(.createFile, path, &state)
-            let (parent, name) = try state.root.parent(of: path)
-            guard parent.entries[name] == nil else { throw memoryError(path, "it exists") }
-            state.nodeCount += 1
-            let file = MemoryFile(number: state.nodeCount, isPrivate: isPrivate)
-            parent.change([name: .file(file)])
+            let (file, parent, name) = try Self.create(path, isPrivate: isPrivate, &state)
             do {
-                do {
-                    try Self.begin(.writeContent, path, &state)
-                } catch {
-                    file.content = Array(bytes.prefix(bytes.count / 2))
-                    throw error
-                }
-                file.content = bytes
+                try Self.write(bytes[...], to: file, at: 0, path, &state)
                 try Self.begin(.synchronizeFile, path, &state)
-                file.isDurable = true
+                file.synchronize()
             } catch {
                 if !state.isKilled { parent.change([name: nil]) }
                 throw error
             }
         }
+    }
+
+    /// Makes an empty file.
+    static func create(
+        _ path: String, isPrivate: Bool = false, _ state: inout State
+    ) throws -> (file: MemoryFile, parent: MemoryDirectory, name: String) {
+        try begin(.createFile, path, &state)
+        let (parent, name) = try state.root.parent(of: path)
+        guard parent.entries[name] == nil else { throw memoryError(path, "it exists") }
+        state.nodeCount += 1
+        let file = MemoryFile(number: state.nodeCount, isPrivate: isPrivate)
+        parent.change([name: .file(file)])
+        return (file, parent, name)
+    }
+
+    /// Writes; a process that dies meanwhile has written half.
+    static func write(
+        _ bytes: ArraySlice<UInt8>, to file: MemoryFile, at offset: Int, _ path: String, _ state: inout State
+    ) throws {
+        do {
+            try begin(.writeContent, path, &state)
+        } catch {
+            file.write(bytes.prefix(bytes.count / 2), at: offset)
+            throw error
+        }
+        file.write(bytes, at: offset)
     }
 
     package func rename(_ path: String, to newPath: String) throws {
@@ -264,7 +281,7 @@ package final class MemoryFileSystem: FileSystem {
     }
 
     /// Counts a step, and throws if the step must fail or the process die.
-    private static func begin(_ mutation: Mutation, _ path: String, _ state: inout State) throws {
+    static func begin(_ mutation: Mutation, _ path: String, _ state: inout State) throws {
         if state.isKilled { throw SimulatedCrash() }
         state.steps[mutation, default: 0] += 1
         if state.refusesWrites { throw memoryError(path, "the disk refuses writes") }

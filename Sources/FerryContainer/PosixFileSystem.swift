@@ -147,7 +147,7 @@ package struct PosixFileSystem: FileSystem {
     }
 
     /// - Returns: `nil` for anything but a regular file or a directory.
-    private static func version(_ status: stat) -> FileVersion? {
+    static func version(_ status: stat) -> FileVersion? {
         let kind = status.st_mode & S_IFMT
         guard kind == S_IFREG || kind == S_IFDIR else { return nil }
         #if canImport(Darwin)

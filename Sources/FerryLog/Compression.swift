@@ -22,20 +22,27 @@ enum Compression {
             guard let stream = PiecewiseCompression.compress(body, unrepeated: unrepeated) else { throw outOfMemory }
             return stream.count < body.count ? stream : nil
         }
+        return try deflated(body[...], capacity: body.count - 1)
+    }
+
+    /// Compresses bytes at once, as a single piece.
+    /// - Returns: `nil` if they do not fit the capacity.
+    static func deflated(_ bytes: ArraySlice<UInt8>, capacity: Int) throws(FerryError) -> [UInt8]? {
+        guard capacity > 0 else { return nil }
         var stream = z_stream()
         guard deflateInit_(&stream, level, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
             throw outOfMemory
         }
         defer { deflateEnd(&stream) }
-        let result = [UInt8](unsafeUninitializedCapacity: body.count - 1) { output, count in
-            body.withUnsafeBufferPointer { input in
+        let result = [UInt8](unsafeUninitializedCapacity: capacity) { output, count in
+            bytes.withUnsafeBufferPointer { input in
                 // zlib only reads its input; its interface is older than `const`.
                 stream.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
                 stream.avail_in = UInt32(input.count)
                 stream.next_out = output.baseAddress
-                stream.avail_out = UInt32(body.count - 1)
+                stream.avail_out = UInt32(capacity)
                 let status = deflate(&stream, Z_FINISH)
-                count = status == Z_STREAM_END ? body.count - 1 - Int(stream.avail_out) : 0
+                count = status == Z_STREAM_END ? capacity - Int(stream.avail_out) : 0
             }
         }
         return result.isEmpty ? nil : result
@@ -126,6 +133,6 @@ enum Compression {
     }
 
     private static var outOfMemory: FerryError {
-        FerryError(.inputOutput, "There is not enough memory to compress or decompress a segment. Try again.")
+        FerryError(.inputOutput, "There is not enough memory to compress or decompress a file. Try again.")
     }
 }

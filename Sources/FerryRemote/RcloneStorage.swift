@@ -87,6 +87,15 @@ package final class RcloneStorage: ObjectStorage {
         return try content(key, maximumBytes).map { .found(bytes: $0, tag: present) } ?? .absent
     }
 
+    package func get(_ key: String, range: Range<Int>) throws -> [UInt8]? {
+        var order = Order("GET", path(key))
+        order.headers = [("range", HTTPRange.header(range))]
+        let answer = try send(order, maximumBytes: HTTPRange.maximumBytes(range), key)
+        if let bytes = HTTPRange.bytes(of: answer, range) { return bytes }
+        if answer.status == 404 { return nil }
+        throw refusal(answer, "read", key)
+    }
+
     package func put(_ key: String, _ bytes: [UInt8], onlyIfAbsent: Bool) throws -> PutAnswer {
         if onlyIfAbsent, try item(key) != nil { return .present }
         let answer = try UploadFolder.with(bytes) { folder, name in
@@ -104,6 +113,19 @@ package final class RcloneStorage: ObjectStorage {
     private static func tag(of bytes: [UInt8]) -> String { "content " + ContentHash.checksum(bytes).hex }
 
     // MARK: Requests
+
+    /// A request, before it is known which process takes it.
+    private struct Order {
+        var method: String
+        var path: String
+        var headers: [(name: String, value: String)] = []
+        var body: [UInt8]?
+
+        init(_ method: String, _ path: String) {
+            self.method = method
+            self.path = path
+        }
+    }
 
     private struct FileCall: Encodable {
         var fs: String
@@ -167,14 +189,17 @@ package final class RcloneStorage: ObjectStorage {
     }
 
     private func content(_ key: String, _ maximumBytes: Int) throws -> [UInt8]? {
-        let path = "/" + PercentEncoding.encode("[" + location.filesystem + "]") + "/" + key
         // An error may be longer than the file.
         let answer = try send(
-            "GET", path, nil, maximumBytes: max(maximumBytes, Self.maximumErrorBytes), key)
+            Order("GET", path(key)), maximumBytes: max(maximumBytes, Self.maximumErrorBytes), key)
         if answer.status == 404 { return nil }
         guard answer.status == 200 else { throw refusal(answer, "read", key) }
         guard answer.body.count <= maximumBytes else { throw tooLarge(key, maximumBytes) }
         return answer.body
+    }
+
+    private func path(_ key: String) -> String {
+        "/" + PercentEncoding.encode("[" + location.filesystem + "]") + "/" + key
     }
 
     private func quickHash() throws -> String? {
@@ -189,18 +214,19 @@ package final class RcloneStorage: ObjectStorage {
     private func call(
         _ name: String, _ body: some Encodable, maximumBytes: Int = RcloneAnswer.maximumBytes
     ) throws -> HTTPResponse {
-        try send("POST", "/" + name, Array(try JSONEncoder().encode(body)), maximumBytes: maximumBytes, "")
+        var order = Order("POST", "/" + name)
+        order.body = Array(try JSONEncoder().encode(body))
+        return try send(order, maximumBytes: maximumBytes, "")
     }
 
     /// Sends a request; where rclone has ended, starts it again, once. Every request can be repeated.
-    private func send(
-        _ method: String, _ path: String, _ body: [UInt8]?, maximumBytes: Int, _ key: String
-    ) throws -> HTTPResponse {
+    private func send(_ order: Order, maximumBytes: Int, _ key: String) throws -> HTTPResponse {
         var process = try running()
         for attempt in 1...2 {
             var request = HTTPRequest(
-                method, process.address + path, headers: [("authorization", process.authorization)], body: body)
-            if body != nil { request.headers.append(("content-type", "application/json")) }
+                order.method, process.address + order.path,
+                headers: order.headers + [("authorization", process.authorization)], body: order.body)
+            if order.body != nil { request.headers.append(("content-type", "application/json")) }
             request.silenceSeconds = Self.silenceSeconds
             do {
                 return try transport.perform(request, maximumBytes: maximumBytes)

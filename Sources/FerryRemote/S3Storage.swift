@@ -2,7 +2,7 @@ import FerryContainer
 import FerryCore
 import Foundation
 
-/// An S3-compatible object storage: five requests, each signed, repeated and understood (Docs/Stores.md).
+/// An S3-compatible object storage: six requests, each signed, repeated and understood (Docs/Stores.md).
 ///
 /// Invariants:
 /// - A request is signed anew at every attempt, with the time of the attempt.
@@ -103,6 +103,16 @@ package final class S3Storage: ObjectStorage {
         case 404 where S3Answer.failure(response.body).code != "NoSuchBucket": return .absent
         default: throw refusal(response, call)
         }
+    }
+
+    package func get(_ key: String, range: Range<Int>) throws -> [UInt8]? {
+        var call = Call("GET", key: key)
+        call.headers.append(("range", HTTPRange.header(range)))
+        call.maximumBytes = HTTPRange.maximumBytes(range)
+        let response = try send(call)
+        if let bytes = HTTPRange.bytes(of: response, range) { return bytes }
+        if response.status == 404, S3Answer.failure(response.body).code != "NoSuchBucket" { return nil }
+        throw refusal(response, call)
     }
 
     package func put(_ key: String, _ bytes: [UInt8], onlyIfAbsent: Bool) throws -> PutAnswer {

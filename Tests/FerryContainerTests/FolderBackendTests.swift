@@ -180,4 +180,9 @@ private final class LosingRenames: FileSystem {
     func write(_ bytes: [UInt8], toNewFileAt path: String) throws { try base.write(bytes, toNewFileAt: path) }
     func synchronizeDirectory(at path: String) throws { try base.synchronizeDirectory(at: path) }
     func removeFile(at path: String) throws -> Bool { try base.removeFile(at: path) }
+    func openFile(at path: String) throws -> (any ReadableFile)? { try base.openFile(at: path) }
+    func createFile(at path: String) throws -> any WritableFile { try base.createFile(at: path) }
+    func continueFile(at path: String) throws -> (any WritableFile)? { try base.continueFile(at: path) }
+    func makeReadOnly(at path: String) throws { try base.makeReadOnly(at: path) }
+    func link(_ path: String, to newPath: String) throws -> Bool { try base.link(path, to: newPath) }
 }

@@ -79,8 +79,10 @@ final class MemoryFileSystemTests: XCTestCase {
         try files.write([1], toNewFileAt: "/d/f")
         try files.rename("/d/f", to: "/d/g")
         try files.synchronizeDirectory(at: "/d")
+        try files.makeReadOnly(at: "/d/g")
+        XCTAssertTrue(try files.link("/d/g", to: "/h"))
         try files.removeFile(at: "/d/g")
-        XCTAssertEqual(files.stepCount, 7)
+        XCTAssertEqual(files.stepCount, 9)
         for mutation in MemoryFileSystem.Mutation.allCases { XCTAssertEqual(files.stepCount(of: mutation), 1) }
         XCTAssertEqual(files.readCount, 0)
         _ = try files.readFile(at: "/d/g", maximumBytes: 1)

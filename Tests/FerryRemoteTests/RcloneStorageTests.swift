@@ -52,7 +52,7 @@ final class RcloneStorageTests: XCTestCase {
         if case .found(_, let tag) = answer { tag } else { nil }
     }
 
-    func testTheFiveRequestsGoBothWays() throws {
+    func testTheRequestsGoBothWays() throws {
         let home = try Home()
         for location in ["drive:music", "drive:", "drive:a b/c+d&=%41"] {
             let storage = try home.storage(location)
@@ -69,6 +69,10 @@ final class RcloneStorageTests: XCTestCase {
                 XCTAssertEqual(other, .found(bytes: [4, 5, 6], tag: try XCTUnwrap(tag(other))))
                 XCTAssertEqual(
                     failure { _ = try storage.get(key, unless: nil, maximumBytes: 2) }?.code, .limitExceeded)
+                XCTAssertEqual(try storage.get(key, range: 1..<2), [5])
+                XCTAssertEqual(try storage.get(key, range: 1..<9), [5, 6])
+                XCTAssertEqual(try storage.get(key, range: 3..<9), [])
+                XCTAssertNil(try storage.get(key + "-none", range: 0..<1))
             }
             let listed = try storage.list("devices/", after: nil, nil).objects
             XCTAssertEqual(listed.map(\.key), ["devices/x"])

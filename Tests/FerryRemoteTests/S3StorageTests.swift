@@ -117,6 +117,23 @@ final class S3StorageTests: XCTestCase {
                 + "&prefix=music%2Fdevices%2Fa%2F&start-after=music%2Fdevices%2Fa%2Fb%20c")
     }
 
+    func testARangeIsAskedForAndUnderstood() throws {
+        let script = Script([ok("cde", status: 206)])
+        XCTAssertEqual(try storage(script).get("a/b", range: 2..<5), Array("cde".utf8))
+        let request = try XCTUnwrap(script.requests.first)
+        XCTAssertEqual(request.headers.first { $0.name == "range" }?.value, "bytes=2-4")
+        let signed = try XCTUnwrap(request.headers.first { $0.name == "authorization" }?.value)
+        XCTAssertTrue(signed.contains(";range;"), "it is signed")
+        // A server without ranges sends the whole; behind the end there is nothing; and no object is no object.
+        XCTAssertEqual(try storage(Script([ok("abcdef")])).get("a/b", range: 2..<5), Array("cde".utf8))
+        XCTAssertEqual(try storage(Script([ok("abc")])).get("a/b", range: 2..<5), Array("c".utf8))
+        XCTAssertEqual(try storage(Script([ok("abc")])).get("a/b", range: 7..<9), [])
+        XCTAssertEqual(try storage(Script([ok("", status: 416)])).get("a/b", range: 7..<9), [])
+        XCTAssertNil(
+            try storage(Script([ok("<Error><Code>NoSuchKey</Code></Error>", status: 404)])).get("a/b", range: 0..<1))
+        XCTAssertThrowsError(try storage(Script([ok("", status: 403)])).get("a/b", range: 0..<1))
+    }
+
     func testAnswersAreUnderstood() throws {
         for (answer, expected) in [
             (ok("", [:], status: 304), ObjectAnswer.same), (error(404, "NoSuchKey"), .absent), (error(404), .absent),

@@ -33,7 +33,7 @@ final class StrictStorageTests: XCTestCase {
         }
     }
 
-    func testTheFiveRequestsGoBothWays() throws {
+    func testTheRequestsGoBothWays() throws {
         let server = try StrictStorage()
         for prefix in ["music", "", "a b/+&=%41/日本"] {
             let storage = try self.storage(server, prefix: prefix.replacing("?", with: ""))
@@ -45,6 +45,10 @@ final class StrictStorageTests: XCTestCase {
             XCTAssertEqual(
                 try storage.get("devices/x", unless: nil, maximumBytes: 10), .found(bytes: [1, 2, 3], tag: tag))
             XCTAssertEqual(try storage.get("devices/x", unless: tag, maximumBytes: 10), .same)
+            XCTAssertEqual(try storage.get("devices/x", range: 1..<2), [2])
+            XCTAssertEqual(try storage.get("devices/x", range: 1..<99), [2, 3])
+            XCTAssertEqual(try storage.get("devices/x", range: 3..<99), [])
+            XCTAssertNil(try storage.get("devices/none", range: 0..<1))
             guard case .written(let other) = try storage.put("devices/x", [], onlyIfAbsent: false) else {
                 return XCTFail("put")
             }

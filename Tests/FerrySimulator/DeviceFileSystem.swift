@@ -114,6 +114,32 @@ final class DeviceFileSystem: FileSystem, @unchecked Sendable {
         try disk.write(bytes, toNewFileAt: path)
     }
 
+    func openFile(at path: String) throws -> (any ReadableFile)? {
+        if isAway(path) { return nil }
+        if take(.staleHandle) { throw memoryError(path, "stale file handle") }
+        return try disk.openFile(at: path)
+    }
+
+    func createFile(at path: String) throws -> any WritableFile {
+        try willWrite(path)
+        return try disk.createFile(at: path)
+    }
+
+    func continueFile(at path: String) throws -> (any WritableFile)? {
+        try willWrite(path)
+        return try disk.continueFile(at: path)
+    }
+
+    func makeReadOnly(at path: String) throws {
+        try willWrite(path)
+        try disk.makeReadOnly(at: path)
+    }
+
+    func link(_ path: String, to newPath: String) throws -> Bool {
+        try willWrite(newPath)
+        return try disk.link(path, to: newPath)
+    }
+
     func rename(_ path: String, to newPath: String) throws {
         try willWrite(newPath)
         try disk.rename(path, to: newPath)

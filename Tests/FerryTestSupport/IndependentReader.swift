@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs `Tests/Golden/read.py`, which reads Ferry's files by Docs/Format.md and shares no code with Ferry.
+/// Runs the scripts in `Tests/Golden`, which read Ferry's files by Docs/Format.md and share no code with Ferry.
 package enum IndependentReader {
     /// The script refused a file.
     package struct Refusal: Error {
@@ -23,6 +23,21 @@ package enum IndependentReader {
     package static func lines(ofSealed folders: [String]) throws -> [String]? {
         do {
             return try lines(of: "unseal.py", folders)
+        } catch let refusal as Refusal where refusal.output.contains("No module named 'cryptography'") {
+            return nil
+        }
+    }
+
+    /// What `Tests/Golden/packs.py` says of a pack or a list of a content; `nil` as above.
+    /// - Parameter arguments: what the script takes before and behind the file's path.
+    package static func lines(ofContent bytes: [UInt8], before: [String] = [], behind: [String] = []) throws
+        -> [String]?
+    {
+        let folder = try ScratchFolder()
+        let file = folder.path("file")
+        try Data(bytes).write(to: URL(fileURLWithPath: file))
+        do {
+            return try lines(of: "packs.py", before + [file] + behind)
         } catch let refusal as Refusal where refusal.output.contains("No module named 'cryptography'") {
             return nil
         }

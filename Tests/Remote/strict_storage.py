@@ -24,6 +24,7 @@ import hashlib
 import hmac
 import http.server
 import json
+import re
 import sys
 import threading
 import time
@@ -218,6 +219,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             content = storage.objects[key]
             if self.headers.get("If-None-Match") == tag(content):
                 raise Refused(304, "")
+            wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+            if wanted:
+                first, last = int(wanted[1]), int(wanted[2])
+                if first >= len(content):
+                    raise Refused(416, "InvalidRange")
+                return 206, content[first:last + 1], [("ETag", tag(content))]
             return 200, content, [("ETag", tag(content))]
         if self.command == "PUT":
             if self.headers.get("If-None-Match") == "*":

@@ -173,17 +173,26 @@ package final class MemoryStorage: ObjectStorage {
     package func get(_ key: String, unless tag: String?, maximumBytes: Int) throws -> ObjectAnswer {
         try request(.get) { state in
             guard let object = state.objects[key], !state.hidden.contains(key) else { return .absent }
-            if let code = state.unreadable[key] {
-                let reason = code == .accessDenied ? "403 AccessDenied" : "500 InternalError"
-                throw FerryError(
-                    code, "The storage cannot read \(key): \(reason). Try again later.", path: describe(key))
-            }
+            if let code = state.unreadable[key] { throw unreadable(key, code) }
             if object.tag == tag { return .same }
             guard object.bytes.count <= maximumBytes else {
                 throw FerryError.tooLarge(describe(key), size: object.bytes.count, maximumBytes: maximumBytes)
             }
             return .found(bytes: object.bytes, tag: object.tag)
         }
+    }
+
+    package func get(_ key: String, range: Range<Int>) throws -> [UInt8]? {
+        try request(.get) { state in
+            guard let object = state.objects[key], !state.hidden.contains(key) else { return nil }
+            if let code = state.unreadable[key] { throw unreadable(key, code) }
+            return Array(object.bytes[range.clamped(to: 0..<object.bytes.count)])
+        }
+    }
+
+    private func unreadable(_ key: String, _ code: FerryError.Code) -> FerryError {
+        let reason = code == .accessDenied ? "403 AccessDenied" : "500 InternalError"
+        return FerryError(code, "The storage cannot read \(key): \(reason). Try again later.", path: describe(key))
     }
 
     package func put(_ key: String, _ bytes: [UInt8], onlyIfAbsent: Bool) throws -> PutAnswer {

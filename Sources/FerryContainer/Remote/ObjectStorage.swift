@@ -1,6 +1,6 @@
 import FerryCore
 
-/// A storage of whole objects under keys, as `RemoteBackend` uses it: five requests, and nothing of Ferry's rules.
+/// A storage of whole objects under keys, as `RemoteBackend` uses it: six requests, and nothing of Ferry's rules.
 ///
 /// Keys are names below the container's place, separated by slashes. An object appears whole or not at all, and is durable when the
 /// request is answered. Every request can be repeated. Methods are synchronous, and may be called from several threads.
@@ -23,6 +23,10 @@ package protocol ObjectStorage: Sendable {
     ///   - maximumBytes: nothing is allocated for a larger object.
     /// - Throws: also `limitExceeded` for a larger object.
     func get(_ key: String, unless tag: String?, maximumBytes: Int) throws -> ObjectAnswer
+
+    /// Reads a range of an object's bytes, fewer where it ends before; `nil` without such an object.
+    /// - Parameter range: not empty; the caller bounds its length.
+    func get(_ key: String, range: Range<Int>) throws -> [UInt8]?
 
     /// Writes an object. Durable on return.
     /// - Parameter onlyIfAbsent: true: keep what is there, where the storage honours the condition (`StorageTraits`).

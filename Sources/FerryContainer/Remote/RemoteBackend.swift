@@ -26,6 +26,8 @@ package final class RemoteBackend: ContainerBackend {
     static let maximumAheadFiles = 64
     /// Larger files are not kept after they were written, in bytes.
     static let maximumKeptBytes = 1 << 20
+    /// The longest file that is moved in, in bytes.
+    static let maximumMovedBytes = FileKind.segment.maximumFileBytes
 
     let storage: any ObjectStorage
     let clock: any WallClock
@@ -140,6 +142,24 @@ package final class RemoteBackend: ContainerBackend {
             try noteAbsence(of: name, wasListed: file.tag != nil)
             return nil
         }
+    }
+
+    package func read(_ name: String, range: Range<Int>) throws -> [UInt8]? {
+        try checkName(name)
+        try listIfNever()
+        let now = clock.milliseconds()
+        let (file, isLate) = state.withLock { state in
+            (state.listing.file(name), state.late[name].map { $0.next > now } ?? false)
+        }
+        guard let file, !isLate else { return nil }
+        let wanted = file.size.map { range.clamped(to: 0..<$0) } ?? range
+        if wanted.isEmpty { return [] }
+        if let bytes = try storage.get(name, range: wanted) {
+            state.withLock { $0.late[name] = nil }
+            return bytes
+        }
+        try noteAbsence(of: name, wasListed: file.tag != nil)
+        return nil
     }
 
     /// Records what was read.
@@ -269,6 +289,14 @@ package final class RemoteBackend: ContainerBackend {
                     path: describe(name))
             }
         }
+    }
+
+    /// The whole file is in memory meanwhile.
+    package func writeOnce(_ name: String, movingIn path: String, of files: any FileSystem) throws {
+        guard let bytes = try files.readFile(at: path, maximumBytes: Self.maximumMovedBytes) else {
+            throw FerryError(.inputOutput, "\(path) is not there any more, and was to be published.", path: path)
+        }
+        try writeOnce(name, bytes)
     }
 
     package func replace(_ name: String, _ bytes: [UInt8]) throws {

@@ -204,7 +204,11 @@ private final class VanishingBackend: ContainerBackend, @unchecked Sendable {
         return try backend.read(name, maximumBytes: maximumBytes)
     }
 
+    func read(_ name: String, range: Range<Int>) throws -> [UInt8]? { try backend.read(name, range: range) }
     func settle(_ directory: String) throws { try backend.settle(directory) }
+    func writeOnce(_ name: String, movingIn path: String, of files: any FileSystem) throws {
+        try backend.writeOnce(name, movingIn: path, of: files)
+    }
     func writeOnce(_ name: String, _ bytes: [UInt8]) throws { try backend.writeOnce(name, bytes) }
     func replace(_ name: String, _ bytes: [UInt8]) throws { try backend.replace(name, bytes) }
     func remove(_ name: String) throws { try backend.remove(name) }

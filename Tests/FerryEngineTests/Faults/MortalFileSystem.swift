@@ -28,4 +28,9 @@ struct MortalFileSystem: FileSystem {
     func rename(_ path: String, to newPath: String) throws { try living.rename(path, to: newPath) }
     func synchronizeDirectory(at path: String) throws { try living.synchronizeDirectory(at: path) }
     func removeFile(at path: String) throws -> Bool { try living.removeFile(at: path) }
+    func openFile(at path: String) throws -> (any ReadableFile)? { try living.openFile(at: path) }
+    func createFile(at path: String) throws -> any WritableFile { try living.createFile(at: path) }
+    func continueFile(at path: String) throws -> (any WritableFile)? { try living.continueFile(at: path) }
+    func makeReadOnly(at path: String) throws { try living.makeReadOnly(at: path) }
+    func link(_ path: String, to newPath: String) throws -> Bool { try living.link(path, to: newPath) }
 }

@@ -93,4 +93,13 @@ private struct FullFileSystem: FileSystem {
     func rename(_ path: String, to newPath: String) throws { try disk.rename(path, to: newPath) }
     func synchronizeDirectory(at path: String) throws { try disk.synchronizeDirectory(at: path) }
     func removeFile(at path: String) throws -> Bool { try disk.removeFile(at: path) }
+    func openFile(at path: String) throws -> (any ReadableFile)? { try disk.openFile(at: path) }
+    func createFile(at path: String) throws -> any WritableFile {
+        throw FerryError(.inputOutput, "No space is left for \(path).", path: path)
+    }
+    func continueFile(at path: String) throws -> (any WritableFile)? {
+        throw FerryError(.inputOutput, "No space is left for \(path).", path: path)
+    }
+    func makeReadOnly(at path: String) throws { try disk.makeReadOnly(at: path) }
+    func link(_ path: String, to newPath: String) throws -> Bool { try disk.link(path, to: newPath) }
 }

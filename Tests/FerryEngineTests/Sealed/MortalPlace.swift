@@ -40,5 +40,10 @@ struct MortalPlace: PrivateFileSystem {
     func write(_ bytes: [UInt8], toNewPrivateFileAt path: String) throws {
         try living { try $0.write(bytes, toNewPrivateFileAt: path) }
     }
+    func openFile(at path: String) throws -> (any ReadableFile)? { try living { try $0.openFile(at: path) } }
+    func createFile(at path: String) throws -> any WritableFile { try living { try $0.createFile(at: path) } }
+    func continueFile(at path: String) throws -> (any WritableFile)? { try living { try $0.continueFile(at: path) } }
+    func makeReadOnly(at path: String) throws { try living { try $0.makeReadOnly(at: path) } }
+    func link(_ path: String, to newPath: String) throws -> Bool { try living { try $0.link(path, to: newPath) } }
     func isExposed(at path: String) throws -> Bool { try living { try $0.isExposed(at: path) } }
 }

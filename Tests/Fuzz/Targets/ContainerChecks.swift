@@ -50,6 +50,10 @@ func checkNames(_ input: [UInt8]) throws {
         try require(name.fileName == text, "a chunk has two names")
         isName = true
     }
+    if let name = PackName(text) {
+        try require(name.fileName == text, "a pack has two names")
+        isName = true
+    }
     if let device = DeviceID(text) {
         try require(DeviceID(device.hex) == device && DeviceID(device.description) == device, "an ID changed")
         isName = true

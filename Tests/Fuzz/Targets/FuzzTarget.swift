@@ -50,6 +50,10 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case keyFile = "key-file"
     /// What a person types as a code.
     case code
+    /// A pack but for its header and checksum.
+    case pack
+    /// A list of a content.
+    case list
 
     /// Checks one input.
     /// - Returns: whether the bytes gave a value.
@@ -90,6 +94,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .claim: try checkClaim(input)
         case .keyFile: try checkKeyFile(input)
         case .code: try checkCode(input)
+        case .pack: try checkPack(input)
+        case .list: try checkList(input)
         }
     }
 }

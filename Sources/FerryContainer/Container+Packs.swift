@@ -1,0 +1,48 @@
+import FerryCore
+
+/// Packs of a device (Docs/Format.md, "Packs"): files with chunks of contents, which are read by ranges. Rows say which there are and
+/// how long each is, so nothing is listed to find a chunk. A pack is durable here before the segment that names it.
+extension Container {
+    /// Lists a device's packs in ascending order, for whoever looks after a container.
+    /// - Throws: as `snapshots(of:)`.
+    package func packs(of device: DeviceID) throws -> [PackName] {
+        guard try counts(device) else { return [] }
+        let directory = Self.packsDirectory(of: device)
+        return try locating(device, directory) { try backend.list(directory, after: nil) }.compactMap { PackName($0) }
+            .sorted()
+    }
+
+    /// Reads a range of a pack, unverified, fewer bytes where the pack ends before; `nil` if the pack is not there (any more).
+    /// - Throws: `damagedFile`, `inputOutput`.
+    package func readPack(_ id: PackID, of device: DeviceID, range: Range<Int>) throws -> [UInt8]? {
+        guard try counts(device) else { return nil }
+        let name = Self.packName(id, of: device)
+        return try locating(device, name) { try backend.read(name, range: range) }
+    }
+
+    /// How long a pack is, without reading; `nil` if the pack is not there, or nobody knows.
+    package func packByteCount(_ id: PackID, of device: DeviceID) throws -> Int? {
+        let name = Self.packName(id, of: device)
+        return try locating(device, name) { try backend.version(of: name) }?.size
+    }
+
+    /// Moves a pack into a device's own directory. Durable on return; doing it again has no effect.
+    /// - Parameter path: the pack beside the database, durable; the caller removes it afterwards.
+    /// - Throws: as `ContainerBackend.writeOnce(_:movingIn:of:)`.
+    package func publishPack(
+        _ id: PackID, of device: DeviceID, movingIn path: String, of files: any FileSystem = PosixFileSystem()
+    ) throws {
+        try backend.writeOnce(Self.packName(id, of: device), movingIn: path, of: files)
+    }
+
+    /// Removes a pack from a device's own directory, if present: for the author alone, once the removal of its row is published.
+    package func removePack(_ id: PackID, of device: DeviceID) throws {
+        try backend.remove(Self.packName(id, of: device))
+    }
+
+    static func packsDirectory(of device: DeviceID) -> String { directory(of: device) + "/packs" }
+
+    private static func packName(_ id: PackID, of device: DeviceID) -> String {
+        packsDirectory(of: device) + "/" + PackName(id).fileName
+    }
+}

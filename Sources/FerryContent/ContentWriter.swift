@@ -1,0 +1,149 @@
+import FerryContainer
+import FerryCore
+
+/// Cuts contents into chunks and puts these into packs beside the database: the first step of storing a content. Nothing refers to
+/// the packs before the caller writes rows for them.
+///
+/// Where a content goes depends on its length. Short ones stand in their row; long ones have packs of their own, so that who wants
+/// or evicts one moves nothing else; the others share packs. In memory are the bytes of the longest content that shares a pack, and
+/// a few chunks.
+///
+/// Invariant: a content that failed leaves no chunk in a pack that others share.
+package final class ContentWriter {
+    /// Longer or equally long contents have packs of their own, in bytes.
+    package static let ownPackBytes = 8 << 20
+
+    /// A content that is in packs, or in its list.
+    package struct Stored: Hashable, Sendable {
+        package let id: ContentID
+        package let byteCount: Int
+        package let body: ContentList.Body
+    }
+
+    private let shelf: ContentShelf
+    private let key: ContentKey
+    private let chunker: Chunker
+    private let makeWriter: () -> PackWriter
+    /// Whether a chunk needs no packing, because a content lists it whose deletion is not known here.
+    private let isKept: (ChunkID) throws -> Bool
+    private var shared: PendingPack?
+    private var finished: [PendingPack.Finished] = []
+    /// True after a pack could not be written that earlier contents count on.
+    private var isOver = false
+    /// The chunks in finished packs and in the shared one.
+    private var packed: Set<ChunkID> = []
+
+    package init(
+        _ shelf: ContentShelf, _ key: ContentKey, makeWriter: @escaping () -> PackWriter,
+        isKept: @escaping (ChunkID) throws -> Bool
+    ) {
+        self.shelf = shelf
+        self.key = key
+        chunker = Chunker(key)
+        self.makeWriter = makeWriter
+        self.isKept = isKept
+    }
+
+    /// Takes a file from its beginning to its end.
+    /// - Throws: `busy` where somebody wrote to it meanwhile: take it again later. `limitExceeded` for a longer content than there may
+    ///   be. `inputOutput`: give up the writer with all its contents.
+    package func add(_ file: any ReadableFile) throws -> Stored {
+        let version = try file.version()
+        let byteCount = try file.byteCount()
+        let isUnchanged = { () throws -> Bool in try file.version() == version }
+        if byteCount <= ContentList.inlineBytes {
+            let bytes = try file.read(0..<ContentList.inlineBytes + 1)
+            guard bytes.count == byteCount, try isUnchanged() else { throw Self.changed }
+            return try stored(.bytes(bytes))
+        }
+        return try byteCount < Self.ownPackBytes ? addShared(file, byteCount, isUnchanged) : addOwn(file, isUnchanged)
+    }
+
+    /// Completes the pack that contents share.
+    /// - Throws: `inputOutput`: give up the writer with all its contents.
+    /// - Returns: all packs since the last call, for their rows.
+    package func finish() throws -> [PendingPack.Finished] {
+        guard !isOver else { throw FerryError(.inputOutput, "A pack could not be written. Store its contents again.") }
+        isOver = true
+        if let pack = shared {
+            shared = nil
+            if !pack.isEmpty { finished.append(try pack.finish()) }
+        }
+        isOver = false
+        defer { finished = [] }
+        return finished
+    }
+
+    private static var changed: FerryError {
+        FerryError(.busy, "The file changed while it was read. It is read again later.")
+    }
+
+    private func stored(_ body: ContentList.Body) throws -> Stored {
+        let list = ContentList.file(body)
+        return Stored(id: try key.contentID(of: list), byteCount: try list.byteCount(), body: body)
+    }
+
+    private func needsPacking(_ id: ChunkID) throws -> Bool { try !packed.contains(id) && !isKept(id) }
+
+    // MARK: Packs
+
+    private func addShared(
+        _ file: any ReadableFile, _ byteCount: Int, _ isUnchanged: () throws -> Bool
+    ) throws -> Stored {
+        var stream = ChunkStream(file, chunker, expectedBytes: byteCount, maximumBytes: 2 * Self.ownPackBytes)
+        var (list, new): ([ContentList.Chunk], [PreparedChunk]) = ([], [])
+        while let bytes = try stream.next() {
+            let id = key.chunkID(of: bytes)
+            list.append(ContentList.Chunk(id: id, count: bytes.count))
+            if try needsPacking(id), !new.contains(where: { $0.id == id }) {
+                new.append(try PreparedChunk(bytes, id: id))
+            }
+        }
+        guard try isUnchanged(), !list.isEmpty else { throw Self.changed }
+        isOver = true
+        for chunk in new {
+            if let pack = shared, !pack.hasRoom(for: chunk) {
+                shared = nil
+                finished.append(try pack.finish())
+            }
+            let pack = try shared ?? shelf.beginPack(makeWriter())
+            shared = pack
+            try pack.append(chunk)
+            packed.insert(chunk.id)
+        }
+        isOver = false
+        return try stored(.chunks(list))
+    }
+
+    /// Packs of a content that fails are removed again: they are of nobody's.
+    private func addOwn(_ file: any ReadableFile, _ isUnchanged: () throws -> Bool) throws -> Stored {
+        var stream = ChunkStream(file, chunker)
+        var (list, own, new): ([ContentList.Chunk], [PendingPack.Finished], Set<ChunkID>) = ([], [], [])
+        var pack: PendingPack?
+        do {
+            while let bytes = try stream.next() {
+                let id = key.chunkID(of: bytes)
+                list.append(ContentList.Chunk(id: id, count: bytes.count))
+                guard !new.contains(id), try needsPacking(id) else { continue }
+                let chunk = try PreparedChunk(bytes, id: id)
+                if let full = pack, !full.hasRoom(for: chunk) {
+                    pack = nil
+                    own.append(try full.finish())
+                }
+                let open = try pack ?? shelf.beginPack(makeWriter())
+                pack = open
+                try open.append(chunk)
+                new.insert(id)
+            }
+            guard try isUnchanged(), !list.isEmpty else { throw Self.changed }
+            if let pack { own.append(try pack.finish()) }
+        } catch {
+            // A pack that cannot be removed now has no row, and goes later as such packs do.
+            for pack in own { try? shelf.removePending(pack.id) }
+            throw error
+        }
+        finished += own
+        packed.formUnion(new)
+        return try stored(.chunks(list))
+    }
+}

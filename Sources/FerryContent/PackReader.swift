@@ -1,0 +1,114 @@
+import FerryCore
+import FerryLog
+import FerrySeal
+
+/// Reads a pack by ranges: first its header and its directory, then single chunks. Nothing that a pack says counts before it is
+/// proved: the directory by the checksum, in a sealed container by the signature, and each chunk by its ID.
+package struct PackReader: Sendable {
+    /// Gives a range of a pack's bytes, fewer where the pack ends before.
+    package typealias Source = @Sendable (Range<Int>) throws -> [UInt8]
+
+    /// What a reader of packs knows of their container.
+    package struct Surroundings: Sendable {
+        package let container: ContainerID
+        package let key: ContentKey
+        /// `nil` in an open container.
+        package let seal: EnvelopeReader?
+
+        package init(container: ContainerID, key: ContentKey, seal: EnvelopeReader? = nil) {
+            self.container = container
+            self.key = key
+            self.seal = seal
+        }
+    }
+
+    /// The end of a pack is read so far ahead, so that mostly a single read brings the directory, in bytes.
+    private static let aheadBytes = 16 << 10
+
+    package let id: PackID
+    package let device: DeviceID
+    package let directory: PackDirectory
+    private let surroundings: Surroundings
+    private let source: Source
+
+    /// Reads header and directory.
+    /// - Parameter byteCount: how long the pack is.
+    /// - Throws: `damagedFile`, `formatTooNew`, `foreignFile`; in a sealed container also `notSealed` and `fileNotThereYet`; what the
+    ///   source throws.
+    package init(
+        _ source: @escaping Source, byteCount: Int, of device: DeviceID, in surroundings: Surroundings
+    ) throws {
+        let isSealed = surroundings.seal != nil
+        let headerLength = isSealed ? SealedPack.headerLength : PackFrame.headerLength
+        let endLength = isSealed ? SealedPack.endLength : PackFrame.endLength
+        guard byteCount <= ContentLimits.packBytes else { throw ByteReader.malformed("it is too long") }
+        let header = try source(0..<min(headerLength, byteCount))
+        try PackFrame.check(header, of: device, in: surroundings.container, isSealed: isSealed)
+        guard byteCount > headerLength + endLength else { throw ByteReader.malformed("it ends too early") }
+
+        let ahead = max(headerLength, byteCount - Self.aheadBytes)
+        var end = try Self.read(ahead..<byteCount, source)
+        var frame = ByteReader(end[(end.count - endLength)...])
+        let place = try frame.read64()
+        let id: PackID = try frame.readID()
+        let longest = isSealed ? SealedPack.length(ofStored: PackDirectory.maximumBytes) : PackDirectory.maximumBytes
+        guard place > UInt64(headerLength), place < UInt64(byteCount - endLength),
+            byteCount - endLength - Int(place) <= longest
+        else { throw ByteReader.malformed("its directory is nowhere in it") }
+        let start = Int(place)
+        end = start < ahead ? try Self.read(start..<ahead, source) + end : Array(end[(start - ahead)...])
+
+        let covered = header + end.dropLast(endLength - 8)
+        guard ContentHash.checksum(covered) == id else {
+            throw ByteReader.malformed("its checksum does not match its content")
+        }
+        let entries: [UInt8]
+        if let seal = surroundings.seal {
+            entries = try SealedPack.openEnd(header, end[...], of: device, seal)
+        } else {
+            entries = Array(end.dropLast(endLength))
+        }
+        directory = try PackDirectory(decoding: entries[...], start: headerLength, isSealed: isSealed)
+        guard directory.end == start else {
+            throw ByteReader.malformed("its chunks do not end where its directory begins")
+        }
+        self.id = id
+        self.device = device
+        self.surroundings = surroundings
+        self.source = source
+    }
+
+    /// Reads a chunk, and proves it.
+    /// - Throws: as `chunk(_:at:of:in:_:)`.
+    package func chunk(_ entry: PackDirectory.Entry) throws -> [UInt8] {
+        try Self.chunk(entry.id, at: entry.place, of: device, in: surroundings, source)
+    }
+
+    /// Reads a chunk whose place is known, as of a pack's row, and proves it. The pack's directory is not looked at.
+    /// - Throws: `damagedFile` for anything but the chunk, in a sealed container also `fileNotThereYet`; what the source throws.
+    package static func chunk(
+        _ id: ChunkID, at place: ChunkPlace, of device: DeviceID, in surroundings: Surroundings, _ source: Source
+    ) throws -> [UInt8] {
+        guard place.offset >= 0, place.offset <= ContentLimits.packBytes,
+            (1...ContentLimits.packBytes).contains(place.stored), (1...ContentLimits.chunkBytes).contains(place.count)
+        else { throw ByteReader.malformed("a chunk has an impossible place") }
+        let found = try read(place.range, source)
+        let stored: [UInt8]
+        if let seal = surroundings.seal {
+            stored = try SealedPack.open(found[...], id, form: place.form.rawValue, of: device, seal)
+        } else {
+            stored = found
+        }
+        let bytes = place.form == .zlib ? try ChunkCompression.decompress(stored[...], count: place.count) : stored
+        guard bytes.count == place.count, surroundings.key.chunkID(of: bytes) == id else {
+            throw ByteReader.malformed("a chunk is not what its ID says")
+        }
+        return bytes
+    }
+
+    private static func read(_ range: Range<Int>, _ source: Source) throws -> [UInt8] {
+        let bytes = try source(range)
+        guard bytes.count == range.count else { throw ByteReader.malformed("it ends too early") }
+        return bytes
+    }
+}

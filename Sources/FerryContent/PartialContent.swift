@@ -1,0 +1,124 @@
+import FerryContainer
+import FerryCore
+
+/// A content that is being put together from its chunks, in any order, in a sparse file (`ContentShelf`).
+///
+/// What a chunk is says its ID alone: each is proved before it is written, and each that an earlier attempt left is proved when the
+/// content is continued. So no record is needed of what is there. Not safe to use from several threads.
+package final class PartialContent {
+    package let id: ContentID
+    package let byteCount: Int
+    private let shelf: ContentShelf
+    private let key: ContentKey
+    private let file: any WritableFile
+    /// True if nothing was in the file before: what nobody writes reads as zeros.
+    private let isNew: Bool
+    private var missing: [ChunkID: Places] = [:]
+
+    /// Where a chunk that is not here yet has to stand.
+    package struct Places {
+        var offsets: [Int] = []
+        let count: Int
+    }
+
+    init(
+        _ id: ContentID, _ body: ContentList.Body, _ key: ContentKey, on shelf: ContentShelf, leaving: Int
+    ) throws {
+        guard try key.contentID(of: .file(body)) == id else {
+            throw ByteReader.malformed("a content's list is not the one that its ID names")
+        }
+        self.id = id
+        self.shelf = shelf
+        self.key = key
+        byteCount = try ContentList.file(body).byteCount()
+        let (file, isNew) = try Self.open(
+            shelf.path(ContentShelf.partialName(id)), in: shelf.fileSystem, byteCount: byteCount)
+        self.file = file
+        self.isNew = isNew
+        if case .chunks(let chunks) = body { missing = try Self.gather(chunks, isNew ? nil : file, key) }
+        let needed = missing.values.reduce(0) { $0 + $1.offsets.count * $1.count }
+        if let free = shelf.fileSystem.availableBytes(at: shelf.root), needed > free - leaving {
+            throw FerryError(
+                .limitExceeded,
+                "A content needs \(needed) more bytes beside the database, and \(max(free - leaving, 0)) are free. Make room there.",
+                path: shelf.root)
+        }
+        if case .bytes(let bytes) = body { try file.write(bytes[...], at: 0) }
+        // The length is right from the beginning; holes read as zeros.
+        if byteCount > 0, try file.byteCount() < byteCount { try file.write([0], at: byteCount - 1) }
+    }
+
+    /// Opens what an earlier attempt left, or begins. A process that died while it completed the content may have left a file that
+    /// nobody may write to: that one is made anew, and so is one that is too long.
+    private static func open(
+        _ path: String, in fileSystem: any FileSystem, byteCount: Int
+    ) throws -> (file: any WritableFile, isNew: Bool) {
+        do {
+            if let file = try fileSystem.continueFile(at: path), try file.byteCount() <= byteCount {
+                return (file, false)
+            }
+        } catch let error as FerryError where error.code == .inputOutput {
+            // Where the disk fails, making the file anew fails too, and says so.
+        }
+        try fileSystem.removeFile(at: path)
+        return (try fileSystem.createFile(at: path), true)
+    }
+
+    /// Finds out which chunks are not in a file yet.
+    private static func gather(
+        _ chunks: [ContentList.Chunk], _ file: (any ReadableFile)?, _ key: ContentKey
+    ) throws -> [ChunkID: Places] {
+        var missing: [ChunkID: Places] = [:]
+        var offset = 0
+        for chunk in chunks {
+            defer { offset += chunk.count }
+            if let file {
+                let bytes = try file.read(offset..<offset + chunk.count)
+                if bytes.count == chunk.count, key.chunkID(of: bytes) == chunk.id { continue }
+            }
+            let known = missing[chunk.id, default: Places(count: chunk.count)]
+            guard known.count == chunk.count else {
+                throw ByteReader.malformed("a list gives a chunk two lengths")
+            }
+            missing[chunk.id, default: known].offsets.append(offset)
+        }
+        return missing
+    }
+
+    // MARK: Chunks
+
+    /// The chunks that are not here yet, each once, in no order.
+    package var missingChunks: Dictionary<ChunkID, Places>.Keys { missing.keys }
+
+    /// Whether a chunk is not here yet.
+    package func needs(_ chunk: ChunkID) -> Bool { missing[chunk] != nil }
+
+    /// Takes a chunk, wherever it is from, and writes it to all its places. A chunk that is not needed is left out.
+    /// - Throws: `damagedFile` where the bytes are not the chunk's, `inputOutput`.
+    package func take(_ bytes: [UInt8], as chunk: ChunkID) throws {
+        guard let places = missing[chunk] else { return }
+        guard bytes.count == places.count, key.chunkID(of: bytes) == chunk else {
+            throw ByteReader.malformed("a chunk is not what its ID says")
+        }
+        let isHole = isNew && bytes.allSatisfy { $0 == 0 }
+        if !isHole { for offset in places.offsets { try file.write(bytes[...], at: offset) } }
+        missing[chunk] = nil
+    }
+
+    /// Completes the content: durable and read-only under its final name.
+    /// - Returns: where it is.
+    /// - Throws: `internalInconsistency` while chunks are missing, `inputOutput`: begin it again.
+    package func finish() throws -> String {
+        guard missing.isEmpty, try file.byteCount() == byteCount else {
+            throw FerryError(.internalInconsistency, "A content is not whole, and was to be completed.")
+        }
+        let (fileSystem, name) = (shelf.fileSystem, ContentShelf.wholeName(id))
+        let partial = shelf.path(ContentShelf.partialName(id))
+        try shelf.prepare(ContentShelf.directory(of: name))
+        try file.synchronize()
+        try fileSystem.makeReadOnly(at: partial)
+        try fileSystem.rename(partial, to: shelf.path(name))
+        try fileSystem.synchronizeDirectory(at: shelf.path(ContentShelf.directory(of: name)))
+        return shelf.path(name)
+    }
+}
