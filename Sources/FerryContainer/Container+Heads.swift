@@ -31,8 +31,12 @@ extension Container {
     /// - Parameter devices: the first `headsAhead` count.
     package func prefetchHeads(of devices: some Sequence<DeviceID>) {
         guard backend.answersFromListing else { return }
-        backend.prefetch(
-            devices.prefix(Self.headsAhead).map(Self.headName).enumerated().compactMap { $1 })
+        let changed = devices.prefix(Self.headsAhead).filter { device in
+            // A listing answers without a request; its failure is told when the head is read.
+            guard let version = try? backend.version(of: Self.headName(of: device)) else { return false }
+            return !(heads?.knows(device, in: id, version) ?? false)
+        }
+        backend.prefetch(changed.map(Self.headName))
     }
 
     /// Reads the heads of devices, side by side where each reading is a request.

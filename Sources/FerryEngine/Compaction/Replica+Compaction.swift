@@ -29,12 +29,12 @@ extension ContainerView {
     /// Reads the heads of all devices except `own`.
     init(_ container: Container, except own: DeviceID) throws {
         devices = try container.devices().filter { $0 != own }
-        for device in devices {
+        try container.forEachHead(of: devices) { device, head in
             do {
-                heads[device] = try container.readHead(of: device)
+                heads[device] = try head.get()
             } catch let error as FerryError where error.concernsOneFile {
                 // A device with an unreadable head counts as a device without acknowledgements.
-                continue
+                return
             }
         }
     }

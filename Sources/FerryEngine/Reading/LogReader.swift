@@ -85,7 +85,9 @@ struct LogReader {
             return batch
         }
         var notes = UnchangedScan.Notes()
-        for (index, peer) in read.batch.devices.enumerated() {
+        let devices = read.batch.devices
+        for (index, peer) in devices.enumerated() {
+            if index.isMultiple(of: Container.headsAhead) { container.prefetchHeads(of: devices[index...]) }
             do {
                 try look(at: peer, from: positions[peer].sequence, known[peer], &read, &notes)
             } catch let error as FerryError where error.concernsOneFile {

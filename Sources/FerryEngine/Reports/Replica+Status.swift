@@ -17,9 +17,9 @@ extension Replica {
         var abandoned: Set<DeviceID> = []
         do {
             let container = try openContainerAfresh()
-            for device in try container.devices() {
+            try container.forEachHead(of: container.devices()) { device, head in
                 do {
-                    if let head = try container.readHead(of: device) { heads[device] = head }
+                    if let head = try head.get() { heads[device] = head }
                 } catch let error as FerryError {
                     problems[device] = error
                 }
