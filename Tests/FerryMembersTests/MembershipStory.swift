@@ -39,7 +39,7 @@ final class MembershipStory {
 
     private var chance: Chance
     private let makeMembership: (RecordHash) -> any Membership
-    private var genesis = RecordHash.none
+    private(set) var genesis = RecordHash.none
     private(set) var people: [Person] = []
     private(set) var records: [RecordHash: MemberRecord] = [:]
     private var order: [RecordHash] = []

@@ -35,6 +35,8 @@ final class PlainRoster {
         case lateCopies
         /// An epoch has whatever number its maker says.
         case anyNumber
+        /// A device is named by admissions that give it a seat, and by no others.
+        case seatlessNames
     }
 
     private let fault: Fault?
@@ -132,9 +134,7 @@ final class PlainRoster {
         if let known = removalVerdicts[hash] { return known }
         guard let record = records[hash], let past = past(hash) else { return [] }
         let removed = record.acts.compactMap { act -> DeviceID? in
-            guard case .remove(let device) = act, fault == .unnamedRemovals || !seats(device, past).isEmpty else {
-                return nil
-            }
+            guard case .remove(let device) = act, fault == .unnamedRemovals || isNamed(device, past) else { return nil }
             return record.isRecovery || isOlderOrKin(record.author, device, past) ? device : nil
         }
         removalVerdicts[hash] = Set(removed)
@@ -189,6 +189,22 @@ final class PlainRoster {
                 return past(record.hash)?.contains(removal) ?? false
             }
         }
+    }
+
+    private func isNamed(_ device: DeviceID, _ scope: Set<RecordHash>) -> Bool {
+        if fault == .seatlessNames { return !seats(device, scope).isEmpty }
+        return acts(scope).contains { record, act in
+            switch act {
+            case .found: record.author == device
+            case .admit(let admission): admission.device == device
+            default: false
+            }
+        }
+    }
+
+    /// Rule 6.
+    private func isOut(_ device: DeviceID, _ scope: Set<RecordHash>) -> Bool {
+        isRemoved(device, scope) || (isNamed(device, scope) && !admitted(scope).contains(device))
     }
 
     private func isMember(_ device: DeviceID, _ scope: Set<RecordHash>) -> Bool {
@@ -298,7 +314,7 @@ final class PlainRoster {
     /// Whether a device was out by a record's past.
     func knewAsOut(_ record: MemberRecord, _ device: DeviceID) -> Bool {
         guard let past = past(record.hash) else { return false }
-        return isRemoved(device, past) || (!seats(device, past).isEmpty && !admitted(past).contains(device))
+        return isOut(device, past)
     }
 
     private func end(_ leaving: RecordHash) -> LogEnding? {
@@ -311,9 +327,9 @@ final class PlainRoster {
         var ends: [LogEnding] = []
         for (record, act) in acts(scope) {
             guard case .accept(device, let end) = act, let past = past(record.hash) else { continue }
-            let wasOut =
-                isRemoved(device, past) || (!seats(device, past).isEmpty && !self.admitted(past).contains(device))
-            guard wasOut || fault == .acceptedBlindly, record.isRecovery || admitted.contains(record.author) else {
+            guard isOut(device, past) || fault == .acceptedBlindly,
+                record.isRecovery || admitted.contains(record.author)
+            else {
                 continue
             }
             if stands(record, scope) { ends.append(end) }

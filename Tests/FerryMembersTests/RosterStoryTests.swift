@@ -239,6 +239,32 @@ final class RosterStoryTests: XCTestCase {
         XCTAssertNil(Roster(graph).removed[devices[2].device]?.removedBy)
     }
 
+    func testTheLogOfACopyWhoseOriginalWasRemovedUnawaresHasAnEndToo() throws {
+        let second = try record(0, after: [first], admit(1))
+        let removal = try record(0, after: [second], remove(1))
+        // Whoever removed the original did not know of its copy. The copy's log may have been read before.
+        let copy = try record(1, after: [second], admit(2, .copy))
+        try insert(second, removal, copy)
+        XCTAssertEqual(members, [0])
+        try insert(try record(0, after: [removal, copy], .accept(devices[2].device, TestKeys.end(3))))
+        XCTAssertEqual(Roster(graph).removed[devices[2].device]?.end, TestKeys.end(3))
+    }
+
+    func testTheRecoveryKeyAloneRemovesADeviceWithoutASeat() throws {
+        let second = try record(0, after: [first], admit(1))
+        let removal = try record(0, after: [second], remove(1))
+        let copy = try record(1, after: [second], admit(2, .copy))
+        try insert(second, removal, copy)
+        XCTAssertFalse(graph.mayRemove(devices[0].device, devices[2].device), "nobody is older than who has no seat")
+        try insert(try record(0, after: [removal, copy], remove(2)))
+        XCTAssertNil(Roster(graph).removed[devices[2].device]?.removedMilliseconds)
+        // For good: an admission of the device that comes to light later lets it in no more.
+        let seat = try record(0, after: [second], admit(2, .words))
+        try insert(try record(nil, after: [removal, copy], remove(2)), seat)
+        XCTAssertEqual(members, [0])
+        XCTAssertNotNil(Roster(graph).removed[devices[2].device]?.removedMilliseconds)
+    }
+
     func testFormerLogsCountToTheirEndsAndFurtherWhereSomebodyHasMore() throws {
         let former = DeviceID(high: 7, low: 7)
         let first = try MemberRecord.first(
