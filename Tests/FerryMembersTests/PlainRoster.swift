@@ -272,6 +272,12 @@ final class PlainRoster {
         return own.contains { seat in others.contains { $0 == seat || past($0)?.contains(seat) ?? false } }
     }
 
+    /// Whether a device is a member by some past without any seat of another.
+    func couldSpeakBefore(_ device: DeviceID, _ other: DeviceID) -> Bool {
+        let (own, others) = (seats(device, everything), earliest(seats(other, everything)))
+        return own.contains { seat in !others.contains { past(seat)?.contains($0) ?? false } }
+    }
+
     /// Whether a device could remove another in some past: it may have been older, and was not gone where the other was let in.
     func couldReach(_ device: DeviceID, _ other: DeviceID) -> Bool {
         mayHaveBeenOlder(device, other)

@@ -27,6 +27,12 @@ final class RosterHistoryTests: XCTestCase {
         if seeds.single == nil { XCTAssertGreaterThan(removals, seeds.count / 10) }
     }
 
+    /// Seed 3417: somebody who was let in beside the original lets a copy in once more, in a past without the original.
+    func testWhatSealingPromisesHoldsWhereAnAccompliceIsBesideTheOriginal() throws {
+        let story = try Self.story(3417)
+        XCTAssertEqual(story.findings, [])
+    }
+
     func testASecondImplementationFindsTheSameRosters() throws {
         for seed in Seeds(defaultCount: 50).all { try compare(seed) }
     }

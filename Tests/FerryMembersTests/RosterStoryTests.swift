@@ -203,6 +203,21 @@ final class RosterStoryTests: XCTestCase {
         XCTAssertEqual(members, [0, 1, 3])
     }
 
+    /// A limit that Docs/Sealing.md states: who was let in beside the original raises a copy beside it.
+    func testAnAccompliceThatIsNotYoungerHelpsAStolenCopyToEscapeItsOriginalAndNotAnOlderDevice() throws {
+        let (left, right) = (try record(0, after: [first], admit(1)), try record(0, after: [first], admit(3)))
+        let copy = try record(1, after: [left], admit(2, .copy))
+        let again = try record(3, after: [right], admit(2, .words))
+        try insert(left, right, copy, again)
+        XCTAssertFalse(graph.mayRemove(devices[1].device, devices[2].device))
+        XCTAssertTrue(graph.mayRemove(devices[0].device, devices[2].device))
+        // The same records, and the copy is the liar: a device that calls another its copy cannot remove it.
+        XCTAssertFalse(graph.mayRemove(devices[3].device, devices[1].device))
+        let lie = try record(3, after: [right], admit(1, .copy))
+        try insert(lie, try record(3, after: [left, lie], remove(1)))
+        XCTAssertEqual(members, [0, 1, 2, 3])
+    }
+
     func testADeviceThatIsOutRaisesNobodyByACopyThatIsDatedBack() throws {
         let second = try record(0, after: [first], admit(1))
         let third = try record(0, after: [second], admit(2))
