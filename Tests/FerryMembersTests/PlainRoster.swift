@@ -95,7 +95,10 @@ final class PlainRoster {
 
     // MARK: Rule 2
 
-    private func seats(_ device: DeviceID, _ scope: Set<RecordHash>, _ seen: Set<DeviceID> = []) -> Set<RecordHash> {
+    /// - Parameter areAll: true: also those of copies that do not stand.
+    private func seats(
+        _ device: DeviceID, _ scope: Set<RecordHash>, _ seen: Set<DeviceID> = [], areAll: Bool = false
+    ) -> Set<RecordHash> {
         if seen.contains(device) { return [] }
         var seats: Set<RecordHash> = []
         for (record, act) in acts(scope) {
@@ -103,8 +106,8 @@ final class PlainRoster {
             case .found where record.author == device: seats.insert(record.hash)
             case .admit(let admission) where admission.device == device:
                 if admission.way == .copy {
-                    guard fault == .lateCopies || stands(record, scope) else { continue }
-                    seats.formUnion(self.seats(record.author, scope, seen.union([device])))
+                    guard areAll || fault == .lateCopies || stands(record, scope) else { continue }
+                    seats.formUnion(self.seats(record.author, scope, seen.union([device]), areAll: areAll))
                 } else {
                     seats.insert(record.hash)
                 }
@@ -266,15 +269,16 @@ final class PlainRoster {
 
     // MARK: What stories ask
 
-    /// Whether some seat of one is one of the other's first ones or before it, in some past.
+    /// Whether some seat of one is one of the other's first ones or before it, in some past. A seat that does not stand by all records
+    /// may have stood by that past.
     func mayHaveBeenOlder(_ device: DeviceID, _ other: DeviceID) -> Bool {
-        let (own, others) = (seats(device, everything), earliest(seats(other, everything)))
+        let (own, others) = (seats(device, everything, areAll: true), earliest(seats(other, everything)))
         return own.contains { seat in others.contains { $0 == seat || past($0)?.contains(seat) ?? false } }
     }
 
     /// Whether a device is a member by some past without any seat of another.
     func couldSpeakBefore(_ device: DeviceID, _ other: DeviceID) -> Bool {
-        let (own, others) = (seats(device, everything), earliest(seats(other, everything)))
+        let (own, others) = (seats(device, everything, areAll: true), earliest(seats(other, everything)))
         return own.contains { seat in !others.contains { past(seat)?.contains($0) ?? false } }
     }
 

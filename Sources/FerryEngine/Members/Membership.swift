@@ -20,6 +20,8 @@ struct Membership: Sendable {
     private(set) var records: [RecordHash: MemberRecord] = [:]
     /// The greatest number of an epoch that was ever seen here, also by the key store.
     private(set) var highestEpoch: UInt32
+    /// The number that the key store has.
+    var storedEpoch: UInt32
     /// Records that were read and whose predecessors are not here.
     private var waiting: [RecordHash: MemberRecord] = [:]
 
@@ -29,10 +31,13 @@ struct Membership: Sendable {
         container = keys.container
         self.keys = keys
         self.highestEpoch = highestEpoch
+        storedEpoch = highestEpoch
         graph = MemberGraph(genesis: genesis, container: keys.container)
         roster = Roster(graph)
     }
 
+    /// What heads of this device tell of the membership.
+    var knowledge: MembershipKnowledge { MembershipKnowledge(graph, roster) }
     /// This device.
     var device: DeviceID { keys.device }
     /// Whether this device was let in and is not out.
@@ -66,9 +71,12 @@ struct Membership: Sendable {
     }
 
     /// What Container seals and opens files with, by what is known now.
-    func seal() -> MembershipSealing {
-        MembershipSealing(
+    /// - Parameter former: the seal before, in the same pass: what it met holds until a record explains it.
+    func seal(after former: (any FileSealing)? = nil) -> MembershipSealing {
+        let seal = MembershipSealing(
             keys: keys, graph: graph, roster: roster, keyring: keyring, highestEpoch: highestEpoch)
+        seal.takeOver(from: former)
+        return seal
     }
 
     /// The number of records in a record's past.
