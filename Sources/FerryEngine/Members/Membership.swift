@@ -8,7 +8,7 @@ import FerrySeal
 ///
 /// Invariants:
 /// - `records` has exactly the records that count, by their hashes.
-/// - `roster` follows from `graph`, `keyring` from the records and from `keys`.
+/// - `roster` and `knowledge` follow from `graph`, `keyring` from the records and from `keys`.
 struct Membership: Sendable {
     let genesis: RecordHash
     let container: ContainerID
@@ -16,6 +16,8 @@ struct Membership: Sendable {
     let keys: DeviceKeys
     private(set) var graph: MemberGraph
     private(set) var roster: Roster
+    /// What heads of this device tell of the membership.
+    private(set) var knowledge: MembershipKnowledge
     private(set) var keyring = EpochKeyring()
     private(set) var records: [RecordHash: MemberRecord] = [:]
     /// The greatest number of an epoch that was ever seen here, also by the key store.
@@ -34,10 +36,9 @@ struct Membership: Sendable {
         storedEpoch = highestEpoch
         graph = MemberGraph(genesis: genesis, container: keys.container)
         roster = Roster(graph)
+        knowledge = MembershipKnowledge(graph, roster)
     }
 
-    /// What heads of this device tell of the membership.
-    var knowledge: MembershipKnowledge { MembershipKnowledge(graph, roster) }
     /// This device.
     var device: DeviceID { keys.device }
     /// Whether this device was let in and is not out.
@@ -66,6 +67,7 @@ struct Membership: Sendable {
             keyring.take(record, with: keys, as: device)
         }
         roster = Roster(graph)
+        knowledge = MembershipKnowledge(graph, roster)
         highestEpoch = max(highestEpoch, roster.greatestEpoch)
         return counting
     }
