@@ -14,8 +14,11 @@ extension Container {
             throw FerryError(
                 .invalidArgument, "The head of a sealed container has a part that others lack.", device: head.device)
         }
-        let bytes = try fileBytes(head.encoded(), .head, of: head.device, under: epoch)
+        let content = try head.encoded()
+        let bytes = try fileBytes(content, .head, of: head.device, under: epoch)
         try backend.replace(Self.headName(of: head.device), bytes)
+        guard let heads else { return }
+        heads.note(try Head(decoding: content, container: id, device: head.device, isSealed: isSealed), bytes)
     }
 
     /// Reads a device's head; `nil` without a head. A head is a hint: a head that is missing, older or newer than the
@@ -57,15 +60,16 @@ extension Container {
         let name = Self.headName(of: device)
         let seal = try requiredSeal()
         return try locating(device, name, limitMeansDamage: true) {
-            func read() throws -> Head? {
-                try readFile(name, .head, of: device) { _ in true }.map { file in
-                    try Head(decoding: file.content, container: id, device: device, isSealed: seal != nil)
-                }
+            let read = { try readBytes(name, .head) }
+            let decode = { (bytes: [UInt8]) in
+                let content = try openFile(bytes, .head, of: device).content
+                return try Head(decoding: content, container: id, device: device, isSealed: seal != nil)
             }
             // A head that was read before its device was removed counts no more.
-            if try !counts(device) { return (try read(), nil) }
-            guard let heads, let version = try backend.version(of: name) else { return (try read(), nil) }
-            let (head, isKnown) = try heads.head(of: device, in: id, version, read: read)
+            guard try counts(device), let heads, let version = try backend.version(of: name) else {
+                return (try read().map(decode), nil)
+            }
+            let (head, isKnown) = try heads.head(of: device, in: id, version, read: read, decode: decode)
             return (head, isKnown ? version : nil)
         }
     }

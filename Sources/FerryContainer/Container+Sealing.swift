@@ -118,17 +118,30 @@ extension Container {
     ) throws -> (content: [UInt8], epoch: EpochID?)? {
         let seal = try requiredSeal()
         return try locating(device, path, limitMeansDamage: seal != nil) {
-            let limit = seal == nil ? Self.plainLimit(kind) : kind.maximumFileBytes
-            guard let bytes = try backend.read(path, maximumBytes: limit) else { return nil }
-            guard let seal else { return (bytes, nil) }
-            let opened = try seal.open(bytes, kind, of: device)
-            if kind == .head { return (opened.content, opened.epoch) }
+            guard let bytes = try readBytes(path, kind) else { return nil }
+            let opened = try openFile(bytes, kind, of: device)
+            guard let seal, let epoch = opened.epoch, kind != .head else { return opened }
             // The plain file ends with its checksum. Whoever decodes the file verifies that; here the checksum names the file.
             guard opened.content.count >= 16, let told = Checksum(bytes: opened.content.suffix(16)),
-                isNamed(try seal.name(told, kind, of: device, under: opened.epoch))
+                isNamed(try seal.name(told, kind, of: device, under: epoch))
             else { throw ByteReader.malformed("it is another file than its name says") }
-            return (opened.content, opened.epoch)
+            return opened
         }
+    }
+
+    /// Reads the bytes of a file as they lie in the folder; `nil` if there is no such file.
+    func readBytes(_ path: String, _ kind: FileKind) throws -> [UInt8]? {
+        try backend.read(path, maximumBytes: isSealed ? kind.maximumFileBytes : Self.plainLimit(kind))
+    }
+
+    /// The plain content of a file's bytes, and in a sealed container the epoch.
+    /// - Throws: `keyMissing`; as `FileSealing.open`. The caller adds the path.
+    func openFile(
+        _ bytes: [UInt8], _ kind: FileKind, of device: DeviceID
+    ) throws -> (content: [UInt8], epoch: EpochID?) {
+        guard let seal = try requiredSeal() else { return (bytes, nil) }
+        let opened = try seal.open(bytes, kind, of: device)
+        return (opened.content, opened.epoch)
     }
 
     /// Writes a file of this device for good. Durable on return; writing again has no effect, and mends a file damaged since.

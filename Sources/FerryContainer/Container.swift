@@ -153,6 +153,10 @@ package struct Container: Sendable {
         }.sorted()
     }
 
+    /// The version of the directory that holds all devices' directories: the same as before if no device came or went. `nil` if
+    /// unknown: list it.
+    package func directoriesVersion() throws -> FileVersion? { try backend.version(of: Self.devicesDirectory) }
+
     /// Writes a segment into a device's own directory. Durable on return; publishing again has no effect, and mends a
     /// file damaged since.
     /// - Parameter epoch: the epoch of the name, in a sealed container (`sealingEpoch`).

@@ -1,9 +1,19 @@
 import FerryCore
 
-/// The last readings of a container's heads: a look at the container reads only heads that changed.
+/// The last readings of a container's heads: a look at the container reads only heads that changed, and takes only heads apart that
+/// have other bytes.
 package final class HeadCache: Sendable {
+    private struct Entry {
+        var head: Head
+        /// The file's bytes, while the file has to be read again (`VersionedReading`): the same bytes are the same head. To open a
+        /// sealed head costs much more than to read it.
+        var bytes: [UInt8]?
+        /// `nil` for a head that was written here and not read since.
+        var reading: VersionedReading<Head>?
+    }
+
     private let clock: any WallClock
-    private let entries = Locked<[DeviceID: VersionedReading<Head>]>([:])
+    private let entries = Locked<[DeviceID: Entry]>([:])
 
     package init(clock: any WallClock) { self.clock = clock }
 
@@ -13,17 +23,28 @@ package final class HeadCache: Sendable {
     }
 
     /// The head of a file with a version, and whether the head was known without reading.
-    /// - Parameter read: reads the head; `nil` if the file has vanished.
+    /// - Parameters:
+    ///   - read: reads the file; `nil` if the file has vanished.
+    ///   - decode: takes its bytes apart.
     func head(
-        of device: DeviceID, in container: ContainerID, _ version: FileVersion, read: () throws -> Head?
+        of device: DeviceID, in container: ContainerID, _ version: FileVersion, read: () throws -> [UInt8]?,
+        decode: ([UInt8]) throws -> Head
     ) throws -> (head: Head?, isKnown: Bool) {
-        let known = entries.withLock { $0[device] }.flatMap { $0.value.container == container ? $0 : nil }
-        if let known, known.holds(for: version) { return (known.value, true) }
+        let known = entries.withLock { $0[device] }.flatMap { $0.head.container == container ? $0 : nil }
+        if let known, let reading = known.reading, reading.holds(for: version) { return (known.head, true) }
         let now = clock.milliseconds()
         // A reading later than the version has another version at the next look.
-        guard let head = try read() else { return (nil, false) }
-        let entry = VersionedReading(head, version, after: known, milliseconds: now)
+        guard let bytes = try read() else { return (nil, false) }
+        let isSame = known?.bytes.map { $0 == bytes } ?? false
+        let head = if isSame, let known { known.head } else { try decode(bytes) }
+        let reading = VersionedReading(head, version, after: known?.reading, milliseconds: now)
+        let entry = Entry(head: head, bytes: reading.holds(for: version) ? nil : bytes, reading: reading)
         entries.withLock { $0[device] = entry }
         return (head, false)
+    }
+
+    /// Takes a head that this device has written: where the file has these bytes, that is its head.
+    func note(_ head: Head, _ bytes: [UInt8]) {
+        entries.withLock { $0[head.device] = Entry(head: head, bytes: bytes) }
     }
 }

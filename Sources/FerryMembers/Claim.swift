@@ -98,18 +98,31 @@ package struct Claim: Hashable, Sendable {
 
     /// The proof of the inviting device to the newcomer, that it made the code and has seen this claim.
     package func answer(by invitation: KeyFile.Invitation, of inviting: DeviceID, _ keys: DevicePublicKeys) -> [UInt8] {
-        SealSuite.authenticator(invitation.answerKey, answered(inviting, keys))
+        SealSuite.authenticator(invitation.answerKey, Self.answered(genesis, hash, inviting, keys))
     }
 
     /// Whether a device that let this claim's in had made the code: the newcomer believes nothing else.
     package func isAnswer(
         _ answer: [UInt8], by inviting: DeviceID, _ keys: DevicePublicKeys, under invitation: KeyFile.Invitation
     ) -> Bool {
-        SealSuite.isAuthenticator(answer, of: answered(inviting, keys), under: invitation.answerKey)
+        SealSuite.isAuthenticator(
+            answer, of: Self.answered(genesis, hash, inviting, keys), under: invitation.answerKey)
     }
 
-    private func answered(_ inviting: DeviceID, _ keys: DevicePublicKeys) -> [UInt8] {
-        genesis.bytes + hash + inviting.bytes + keys.signing
+    /// Whether a device answered another claim by the same code: then the code lets in nobody else.
+    package func isBeaten(
+        by admission: Admission, of inviting: DeviceID, _ keys: DevicePublicKeys, under invitation: KeyFile.Invitation
+    ) -> Bool {
+        admission.way == .code && admission.claim != hash
+            && SealSuite.isAuthenticator(
+                admission.answer, of: Self.answered(genesis, admission.claim, inviting, keys),
+                under: invitation.answerKey)
+    }
+
+    private static func answered(
+        _ genesis: RecordHash, _ claim: [UInt8], _ inviting: DeviceID, _ keys: DevicePublicKeys
+    ) -> [UInt8] {
+        genesis.bytes + claim + inviting.bytes + keys.signing
     }
 
     // MARK: By words

@@ -34,8 +34,13 @@ package final class MembershipSealing: FileSealing {
         self.keyring = keyring
         self.highestEpoch = highestEpoch
         genesis = graph.genesis
-        knowledge = MembershipKnowledge(
-            records: graph.count, recordsDigest: graph.headsDigest, rosterDigest: roster.digest)
+        knowledge = MembershipKnowledge(graph, roster)
+    }
+
+    /// Takes over what the seal before met in the same pass: that holds until a record explains it.
+    package func takeOver(from former: (any FileSealing)?) {
+        let met = (former as? MembershipSealing)?.unknownEpochs ?? []
+        unknown.withLock { $0.formUnion(met.filter { graph.epochs.entries(of: $0).isEmpty }) }
     }
 
     /// Epochs that no record here has made, and under which a file is sealed whose signature by a member holds.
@@ -103,5 +108,12 @@ package final class MembershipSealing: FileSealing {
                 .fileNotThereYet, "The file is sealed with a key that has not arrived. Wait for it.", device: device)
         }
         return secret.name(checksum, kind, of: device)
+    }
+}
+
+extension MembershipKnowledge {
+    /// What follows from records that count, and from their roster.
+    package init(_ graph: MemberGraph, _ roster: Roster) {
+        self.init(records: graph.count, recordsDigest: graph.headsDigest, rosterDigest: roster.digest)
     }
 }

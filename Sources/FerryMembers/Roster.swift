@@ -56,6 +56,9 @@ package struct Roster: Hashable, Sendable {
     package let recovery: DevicePublicKeys?
     /// Whether a record says something that only a later Ferry understands: nothing is published until it is there.
     package let needsUpdate: Bool
+    /// SHA-256 of what the roster decides: two devices with the same records and another one of this disagree (Docs/Format.md,
+    /// "Heads").
+    package let digest: [UInt8]
 
     package init(_ graph: MemberGraph) {
         let (scope, sets) = (graph.all, graph.sets)
@@ -81,6 +84,7 @@ package struct Roster: Hashable, Sendable {
         greatestEpoch = graph.epochs.all.map(\.number).max() ?? 0
         recovery = graph.recoveryKeys
         needsUpdate = graph.needsUpdate
+        digest = Self.digest(members, left, removed, epoch?.id)
     }
 
     /// Whose files count: members, and who left.
@@ -154,9 +158,9 @@ package struct Roster: Hashable, Sendable {
 }
 
 extension Roster {
-    /// SHA-256 of what the roster decides: two devices with the same records and another one of this disagree (Docs/Format.md,
-    /// "Heads").
-    package var digest: [UInt8] {
+    private static func digest(
+        _ members: [DeviceID: Member], _ left: [DeviceID: Left], _ removed: [DeviceID: Removed], _ epoch: EpochID?
+    ) -> [UInt8] {
         var writer = ByteWriter()
         writer.writeVarint(UInt64(members.count))
         for (device, member) in members.sorted(by: { $0.key < $1.key }) {
@@ -165,12 +169,12 @@ extension Roster {
             writer.write(contentsOf: member.keys.box)
         }
         writer.writeVarint(UInt64(left.count))
-        for (device, left) in left.sorted(by: { $0.key < $1.key }) { Self.write(device, left.end, to: &writer) }
+        for (device, left) in left.sorted(by: { $0.key < $1.key }) { write(device, left.end, to: &writer) }
         writer.writeVarint(UInt64(removed.count))
         for (device, removed) in removed.sorted(by: { $0.key < $1.key }) {
-            Self.write(device, removed.end, to: &writer)
+            write(device, removed.end, to: &writer)
         }
-        writer.write(epoch?.id ?? EpochID(high: 0, low: 0))
+        writer.write(epoch ?? EpochID(high: 0, low: 0))
         return SealSuite.digest(writer.bytes)
     }
 

@@ -275,6 +275,30 @@ final class SealedContainerTests: XCTestCase {
         assertThrows(.foreignFile) { try cached.sealed(by: TestSeal(members: [deviceA])).readHead(of: deviceB) }
     }
 
+    func testAHeadThatIsReadAgainIsOpenedOnceForItsBytes() throws {
+        let heads = HeadCache(clock: FixedClock())
+        let container = try container()
+        try container.writeHead(sealedHead(deviceB), under: container.sealingEpoch())
+        let seal = TestSeal(members: [deviceA, deviceB])
+        let cached = try Container.open(at: "/shared/c", fileSystem: files, heads: heads).sealed(by: seal)
+        let reads = files.readCount
+        for _ in 0..<3 { XCTAssertEqual(try cached.readHead(of: deviceB)?.device, deviceB) }
+        XCTAssertEqual(files.readCount - reads, 3, "the file looks the same for no two seconds yet")
+        XCTAssertEqual(seal.openCount, 1)
+        // Another signature: other bytes, which have to be verified.
+        try container.writeHead(sealedHead(deviceB), under: container.sealingEpoch())
+        XCTAssertEqual(try cached.readHead(of: deviceB)?.device, deviceB)
+        XCTAssertEqual(seal.openCount, 2)
+        // What was written here needs no verification.
+        try cached.writeHead(sealedHead(deviceA), under: container.sealingEpoch())
+        XCTAssertEqual(try cached.readHead(of: deviceA)?.device, deviceA)
+        XCTAssertEqual(seal.openCount, 2)
+        var bytes = try XCTUnwrap(try files.readFile(at: "/shared/c/devices/\(deviceB.hex)/head", maximumBytes: 9999))
+        bytes[bytes.count - 1] ^= 1
+        try container.backend.replace("devices/\(deviceB.hex)/head", bytes)
+        for _ in 0..<2 { assertThrows(.damagedFile) { try cached.readHead(of: deviceB) } }
+    }
+
     // MARK: Records and claims
 
     func testRecordsAreListedReadMendedAndRemoved() throws {

@@ -16,6 +16,9 @@ final class TestSeal: FileSealing {
     /// The last one is current.
     let knownEpochs: [EpochID]
     private let signatures = Mutex<UInt8>(0)
+    private let opened = Mutex(0)
+    /// How many files were opened.
+    var openCount: Int { opened.withLock { $0 } }
 
     init(members: [DeviceID], epochs: [EpochID] = TestSeal.epochs) {
         self.members = members
@@ -41,6 +44,7 @@ final class TestSeal: FileSealing {
     }
 
     func open(_ file: [UInt8], _ kind: FileKind, of device: DeviceID) throws -> OpenedFile {
+        opened.withLock { $0 += 1 }
         guard file.starts(with: Array("SEAL".utf8)) else { throw FerryError(.notSealed, "plain") }
         guard file.count >= Self.headerLength + 64 else { throw FerryError(.fileNotThereYet, "cut off") }
         guard file[4] == kind.rawValue, file[5..<21].elementsEqual(device.bytes), members.contains(device) else {

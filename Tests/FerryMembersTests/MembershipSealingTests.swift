@@ -92,6 +92,19 @@ final class MembershipSealingTests: XCTestCase {
         refuses(.fileNotThereYet) { try container(late).readSegment(name, of: devices[0].device) }
         XCTAssertEqual(late.unknownEpochs, [epochs[1].id])
         refuses(.fileNotThereYet) { try late.sealingEpoch() }
+        // Another record does not explain the epoch: the next seal of a pass publishes nothing either.
+        let (keys, genesis) = (devices[1], folder.records[0].hash)
+        func next(_ records: [MemberRecord]) throws -> MembershipSealing {
+            var graph = MemberGraph(genesis: genesis, container: TestKeys.container)
+            for record in records { try graph.insert(record) }
+            var keyring = EpochKeyring()
+            for epoch in epochs { keyring.add(epoch) }
+            let seal = MembershipSealing(keys: keys, graph: graph, roster: Roster(graph), keyring: keyring)
+            seal.takeOver(from: late)
+            return seal
+        }
+        refuses(.fileNotThereYet) { try next(Array(folder.records.dropLast())).sealingEpoch() }
+        XCTAssertEqual(try next(folder.records).sealingEpoch(), epochs[1].id)
         // With the record all is well.
         let present = seal(1)
         XCTAssertNotNil(try container(present).readSegment(name, of: devices[0].device))

@@ -39,7 +39,7 @@ final class MembershipStory {
 
     private var chance: Chance
     private let makeMembership: (RecordHash) -> any Membership
-    private var genesis = RecordHash.none
+    private(set) var genesis = RecordHash.none
     private(set) var people: [Person] = []
     private(set) var records: [RecordHash: MemberRecord] = [:]
     private var order: [RecordHash] = []
@@ -449,9 +449,9 @@ final class MembershipStory {
         for person in witnesses where told.members.contains(person.id) {
             for copy in people where copy.original == person.id && told.members.contains(copy.id) {
                 let others = plain.admitters(of: copy.id).subtracting(thieves).subtracting([person.id])
-                // A thief that is older than the original may have raised the copy: that takes an older device.
+                // A thief that is not younger than the original may have raised the copy: that takes an older device.
                 let isRaised = plain.admitters(of: copy.id).contains {
-                    $0 != person.id && plain.mayHaveBeenOlder($0, person.id)
+                    $0 != person.id && plain.couldSpeakBefore($0, person.id)
                 }
                 if others.isEmpty, !isRaised, plain.admitters(of: person.id).isDisjoint(with: thieves),
                     !person.membership.mayRemove(person.id, copy.id)

@@ -35,6 +35,8 @@ final class PlainRoster {
         case lateCopies
         /// An epoch has whatever number its maker says.
         case anyNumber
+        /// A device is named by admissions that give it a seat, and by no others.
+        case seatlessNames
     }
 
     private let fault: Fault?
@@ -93,7 +95,10 @@ final class PlainRoster {
 
     // MARK: Rule 2
 
-    private func seats(_ device: DeviceID, _ scope: Set<RecordHash>, _ seen: Set<DeviceID> = []) -> Set<RecordHash> {
+    /// - Parameter areAll: true: also those of copies that do not stand.
+    private func seats(
+        _ device: DeviceID, _ scope: Set<RecordHash>, _ seen: Set<DeviceID> = [], areAll: Bool = false
+    ) -> Set<RecordHash> {
         if seen.contains(device) { return [] }
         var seats: Set<RecordHash> = []
         for (record, act) in acts(scope) {
@@ -101,8 +106,8 @@ final class PlainRoster {
             case .found where record.author == device: seats.insert(record.hash)
             case .admit(let admission) where admission.device == device:
                 if admission.way == .copy {
-                    guard fault == .lateCopies || stands(record, scope) else { continue }
-                    seats.formUnion(self.seats(record.author, scope, seen.union([device])))
+                    guard areAll || fault == .lateCopies || stands(record, scope) else { continue }
+                    seats.formUnion(self.seats(record.author, scope, seen.union([device]), areAll: areAll))
                 } else {
                     seats.insert(record.hash)
                 }
@@ -132,9 +137,7 @@ final class PlainRoster {
         if let known = removalVerdicts[hash] { return known }
         guard let record = records[hash], let past = past(hash) else { return [] }
         let removed = record.acts.compactMap { act -> DeviceID? in
-            guard case .remove(let device) = act, fault == .unnamedRemovals || !seats(device, past).isEmpty else {
-                return nil
-            }
+            guard case .remove(let device) = act, fault == .unnamedRemovals || isNamed(device, past) else { return nil }
             return record.isRecovery || isOlderOrKin(record.author, device, past) ? device : nil
         }
         removalVerdicts[hash] = Set(removed)
@@ -189,6 +192,22 @@ final class PlainRoster {
                 return past(record.hash)?.contains(removal) ?? false
             }
         }
+    }
+
+    private func isNamed(_ device: DeviceID, _ scope: Set<RecordHash>) -> Bool {
+        if fault == .seatlessNames { return !seats(device, scope).isEmpty }
+        return acts(scope).contains { record, act in
+            switch act {
+            case .found: record.author == device
+            case .admit(let admission): admission.device == device
+            default: false
+            }
+        }
+    }
+
+    /// Rule 6.
+    private func isOut(_ device: DeviceID, _ scope: Set<RecordHash>) -> Bool {
+        isRemoved(device, scope) || (isNamed(device, scope) && !admitted(scope).contains(device))
     }
 
     private func isMember(_ device: DeviceID, _ scope: Set<RecordHash>) -> Bool {
@@ -250,10 +269,17 @@ final class PlainRoster {
 
     // MARK: What stories ask
 
-    /// Whether some seat of one is one of the other's first ones or before it, in some past.
+    /// Whether some seat of one is one of the other's first ones or before it, in some past. A seat that does not stand by all records
+    /// may have stood by that past.
     func mayHaveBeenOlder(_ device: DeviceID, _ other: DeviceID) -> Bool {
-        let (own, others) = (seats(device, everything), earliest(seats(other, everything)))
+        let (own, others) = (seats(device, everything, areAll: true), earliest(seats(other, everything)))
         return own.contains { seat in others.contains { $0 == seat || past($0)?.contains(seat) ?? false } }
+    }
+
+    /// Whether a device is a member by some past without any seat of another.
+    func couldSpeakBefore(_ device: DeviceID, _ other: DeviceID) -> Bool {
+        let (own, others) = (seats(device, everything, areAll: true), earliest(seats(other, everything)))
+        return own.contains { seat in !others.contains { past(seat)?.contains($0) ?? false } }
     }
 
     /// Whether a device could remove another in some past: it may have been older, and was not gone where the other was let in.
@@ -298,7 +324,7 @@ final class PlainRoster {
     /// Whether a device was out by a record's past.
     func knewAsOut(_ record: MemberRecord, _ device: DeviceID) -> Bool {
         guard let past = past(record.hash) else { return false }
-        return isRemoved(device, past) || (!seats(device, past).isEmpty && !admitted(past).contains(device))
+        return isOut(device, past)
     }
 
     private func end(_ leaving: RecordHash) -> LogEnding? {
@@ -311,9 +337,9 @@ final class PlainRoster {
         var ends: [LogEnding] = []
         for (record, act) in acts(scope) {
             guard case .accept(device, let end) = act, let past = past(record.hash) else { continue }
-            let wasOut =
-                isRemoved(device, past) || (!seats(device, past).isEmpty && !self.admitted(past).contains(device))
-            guard wasOut || fault == .acceptedBlindly, record.isRecovery || admitted.contains(record.author) else {
+            guard isOut(device, past) || fault == .acceptedBlindly,
+                record.isRecovery || admitted.contains(record.author)
+            else {
                 continue
             }
             if stands(record, scope) { ends.append(end) }

@@ -203,6 +203,21 @@ final class RosterStoryTests: XCTestCase {
         XCTAssertEqual(members, [0, 1, 3])
     }
 
+    /// A limit that Docs/Sealing.md states: who was let in beside the original raises a copy beside it.
+    func testAnAccompliceThatIsNotYoungerHelpsAStolenCopyToEscapeItsOriginalAndNotAnOlderDevice() throws {
+        let (left, right) = (try record(0, after: [first], admit(1)), try record(0, after: [first], admit(3)))
+        let copy = try record(1, after: [left], admit(2, .copy))
+        let again = try record(3, after: [right], admit(2, .words))
+        try insert(left, right, copy, again)
+        XCTAssertFalse(graph.mayRemove(devices[1].device, devices[2].device))
+        XCTAssertTrue(graph.mayRemove(devices[0].device, devices[2].device))
+        // The same records, and the copy is the liar: a device that calls another its copy cannot remove it.
+        XCTAssertFalse(graph.mayRemove(devices[3].device, devices[1].device))
+        let lie = try record(3, after: [right], admit(1, .copy))
+        try insert(lie, try record(3, after: [left, lie], remove(1)))
+        XCTAssertEqual(members, [0, 1, 2, 3])
+    }
+
     func testADeviceThatIsOutRaisesNobodyByACopyThatIsDatedBack() throws {
         let second = try record(0, after: [first], admit(1))
         let third = try record(0, after: [second], admit(2))
@@ -237,6 +252,32 @@ final class RosterStoryTests: XCTestCase {
         try insert(try record(0, after: [removal, dated], .accept(devices[2].device, TestKeys.end(3))))
         XCTAssertEqual(Roster(graph).removed[devices[2].device]?.end, TestKeys.end(3))
         XCTAssertNil(Roster(graph).removed[devices[2].device]?.removedBy)
+    }
+
+    func testTheLogOfACopyWhoseOriginalWasRemovedUnawaresHasAnEndToo() throws {
+        let second = try record(0, after: [first], admit(1))
+        let removal = try record(0, after: [second], remove(1))
+        // Whoever removed the original did not know of its copy. The copy's log may have been read before.
+        let copy = try record(1, after: [second], admit(2, .copy))
+        try insert(second, removal, copy)
+        XCTAssertEqual(members, [0])
+        try insert(try record(0, after: [removal, copy], .accept(devices[2].device, TestKeys.end(3))))
+        XCTAssertEqual(Roster(graph).removed[devices[2].device]?.end, TestKeys.end(3))
+    }
+
+    func testTheRecoveryKeyAloneRemovesADeviceWithoutASeat() throws {
+        let second = try record(0, after: [first], admit(1))
+        let removal = try record(0, after: [second], remove(1))
+        let copy = try record(1, after: [second], admit(2, .copy))
+        try insert(second, removal, copy)
+        XCTAssertFalse(graph.mayRemove(devices[0].device, devices[2].device), "nobody is older than who has no seat")
+        try insert(try record(0, after: [removal, copy], remove(2)))
+        XCTAssertNil(Roster(graph).removed[devices[2].device]?.removedMilliseconds)
+        // For good: an admission of the device that comes to light later lets it in no more.
+        let seat = try record(0, after: [second], admit(2, .words))
+        try insert(try record(nil, after: [removal, copy], remove(2)), seat)
+        XCTAssertEqual(members, [0])
+        XCTAssertNotNil(Roster(graph).removed[devices[2].device]?.removedMilliseconds)
     }
 
     func testFormerLogsCountToTheirEndsAndFurtherWhereSomebodyHasMore() throws {

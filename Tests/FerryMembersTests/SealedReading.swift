@@ -17,6 +17,27 @@ struct SealedReading {
         let records = try files.filter { $0.key.hasSuffix(".record") }.map {
             try MemberRecord(decoding: $0.value, container: container)
         }
+        let counted = try addMembership(records, genesis, container)
+        for (_, bytes) in files.filter({ $0.key.hasSuffix("/claim") }).sorted(by: { $0.key < $1.key }) {
+            let claim = try Claim(decoding: bytes, container: container)
+            lines.append(
+                "claim \(claim.device.hex) way \(claim.way.rawValue) hash \(hexString(claim.hash)) words \(claim.words)"
+            )
+        }
+        lines.append(
+            "key file of \(keyFile.device.hex) epoch \(keyFile.highestEpoch) invitations \(keyFile.invitations.count)")
+        try open(files, keyFile, try Self.secrets(counted.records, keyFile.keys), counted.roster, records)
+    }
+
+    /// What is found in records alone.
+    init(membership records: [MemberRecord], genesis: RecordHash, container: ContainerID) throws {
+        _ = try addMembership(records, genesis, container)
+    }
+
+    /// - Returns: the records that count, and the roster.
+    private mutating func addMembership(
+        _ records: [MemberRecord], _ genesis: RecordHash, _ container: ContainerID
+    ) throws -> (records: [MemberRecord], roster: Roster) {
         var graph = MemberGraph(genesis: genesis, container: container)
         for record in records { try graph.insert(record) }
         let roster = Roster(graph)
@@ -40,15 +61,7 @@ struct SealedReading {
         lines.append(roster.epoch.map { "epoch \($0.number) \($0.id.hex)" } ?? "no epoch")
         lines.append("roster \(hexString(roster.digest))")
         lines.append("heads \(hexString(graph.headsDigest))")
-        for (_, bytes) in files.filter({ $0.key.hasSuffix("/claim") }).sorted(by: { $0.key < $1.key }) {
-            let claim = try Claim(decoding: bytes, container: container)
-            lines.append(
-                "claim \(claim.device.hex) way \(claim.way.rawValue) hash \(hexString(claim.hash)) words \(claim.words)"
-            )
-        }
-        lines.append(
-            "key file of \(keyFile.device.hex) epoch \(keyFile.highestEpoch) invitations \(keyFile.invitations.count)")
-        try open(files, keyFile, try Self.secrets(counted, keyFile.keys), roster, records)
+        return (counted, roster)
     }
 
     private mutating func open(

@@ -245,10 +245,16 @@ class Membership:
                     seats |= self.seats(record.author, scope, seen | {device}) if act[1] == 4 else {digest}
         return {seat for seat in seats if not seats & self.past(seat)}
 
+    def is_named(self, device, scope):
+        return device in self.keys_in(scope)
+
     def may_remove(self, author, device, past):
+        if author == RECOVERY:
+            return self.is_named(device, past)
         own, others = self.seats(author, past), self.seats(device, past)
-        if not others or author == RECOVERY:
-            return bool(others)
+        # A device that only copies name which do not stand has no seat: nobody is older than it.
+        if not others:
+            return False
         return own == others or any(all(seat in self.past(o) for o in others) for seat in own)
 
     def removals(self, device, scope):
@@ -287,7 +293,7 @@ class Membership:
     def is_out(self, device, scope):
         if device in self.former() or self.removals(device, scope):
             return True
-        return bool(self.seats(device, scope)) and device not in self.admitted(scope)
+        return self.is_named(device, scope) and device not in self.admitted(scope)
 
     def end(self, device):
         ends = [self.former()[device]] if device in self.former() else []

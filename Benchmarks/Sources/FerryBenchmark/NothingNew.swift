@@ -5,11 +5,11 @@ struct NothingNew {
     var thorough: Double
 
     /// Measures a device that has all there is.
-    init(_ device: Device) throws {
+    init(_ device: Device, times: Int = 50) throws {
         try device.sync()
         func measure(isThorough: Bool) throws -> Double {
             median(
-                try (0..<50).map { _ in
+                try (0..<times).map { _ in
                     var hadNews = false
                     let time = try seconds { hadNews = try device.sync(isThorough: isThorough).hasNews }
                     if hadNews { throw BenchmarkError("a sync that should have found nothing had news") }

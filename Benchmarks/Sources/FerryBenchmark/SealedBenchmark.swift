@@ -22,6 +22,8 @@ struct SealedBenchmark {
     static let thorough = "a thorough look that finds nothing"
     static let bytes = "bytes in the container after all of it"
     static let resting = "a pair that rests"
+    static let restingGlance = "a look at files that have looked the same for a while"
+    static let restingThorough = "a thorough look at them"
 
     /// Measures both, each first in every other round.
     func round(_ number: Int, _ results: Measurements) throws {
@@ -101,7 +103,12 @@ struct SealedBenchmark {
         }
         // Whoever has watched for a while has seen every head more than once.
         Thread.sleep(forTimeInterval: 2.1)
-        for device in pairs.joined() { try device.sync() }
+        for device in pairs.joined() { for _ in 0..<2 { try device.sync() } }
+        for (pair, variant) in zip(pairs, [Measurements.Variant.plain, .ferry]) {
+            let nothing = try NothingNew(pair[1], times: 400)
+            results.add(Self.section, Self.restingGlance, "ms", variant, nothing.glance)
+            results.add(Self.section, Self.restingThorough, "ms", variant, nothing.thorough)
+        }
         let watchers = pairs.map { pair in pair.map { Watcher($0, configuration) } }
         // What is measured is this time itself.
         let wall = Double(intervalSeconds * Self.looks) + 0.5

@@ -194,7 +194,8 @@ struct Target {
         let section = SealedBenchmark.section
         let lines = [
             SealedBenchmark.packing, SealedBenchmark.joining, SealedBenchmark.replayingInsertions,
-            SealedBenchmark.replayingUpdates, SealedBenchmark.resting,
+            SealedBenchmark.replayingUpdates, SealedBenchmark.resting, SealedBenchmark.restingGlance,
+            SealedBenchmark.restingThorough,
         ]
         return lines.map { line in
             Target(name: "\(line), sealed beside open", limit: 1.05, unit: "×") {

@@ -164,7 +164,8 @@ public final class Enrolment: Sendable {
     // MARK: Waiting
 
     /// Says how far it is.
-    /// - Throws: `codeRefused` where somebody let this device in who does not know the code; as `begin`.
+    /// - Throws: `codeRefused` where somebody let this device in who does not know the code, and where the code has let in another
+    ///   device; as `begin`.
     public func state() throws -> State { try admission().state }
 
     /// How far it is, and all that is known of the membership.
@@ -184,6 +185,14 @@ public final class Enrolment: Sendable {
                     removed.removedMilliseconds == nil
                         ? "Whoever let this device in was no member any more. Ask again, with another invitation."
                         : "This device was removed before it joined. Ask again, with another invitation.", path: path)
+            }
+            if let other = winner(membership) {
+                throw FerryError(
+                    .codeRefused,
+                    "The code was used: it has let in the device \(other), and works once. Ask with another invitation. If that is no "
+                        + "device of yours, somebody else knew the code: remove it (`ferry devices … remove`).",
+                    path: path,
+                    device: other)
             }
             return (waiting, membership)
         }
@@ -215,14 +224,31 @@ public final class Enrolment: Sendable {
         }
     }
 
-    /// Whether a member's head tells of an admission: what lies in the folder is no older than that.
+    /// The device that the code of this claim has let in instead; `nil` as far as anybody knows none.
+    private func winner(_ membership: Membership) -> DeviceID? {
+        guard let claim, let invitation = file.invitations.first else { return nil }
+        for record in membership.records.values {
+            guard let keys = membership.roster.keys(of: record.author) else { continue }
+            for case .admit(let admission) in record.acts
+            where claim.isBeaten(by: admission, of: record.author, keys, under: invitation) {
+                return admission.device
+            }
+        }
+        return nil
+    }
+
+    /// Whether a member's head tells of an admission: what lies in the folder is no older than that. A head of the member that
+    /// admitted tells so by the count of records, which only grow. Other members may know as many other ones.
     private func isKnown(_ record: MemberRecord, _ membership: Membership, _ container: Container) throws -> Bool {
         let sealed = try container.sealed(by: membership.seal())
         let needed = membership.pastCount(of: record.hash) + 1
         for member in membership.roster.members.keys.sorted() where member != device {
             do {
                 let head = try sealed.readHead(of: member)
-                if let known = head?.sealed?.knowledge.records, known >= needed { return true }
+                guard let knowledge = head?.sealed?.knowledge, knowledge.records >= needed else { continue }
+                if member == record.author || knowledge.recordsDigest == membership.knowledge.recordsDigest {
+                    return true
+                }
             } catch let error as FerryError where error.concernsOneFile || error.code == .fileNotThereYet {
                 continue
             }

@@ -18,6 +18,8 @@ struct MemberReader {
     let container: Container
     /// Now, in milliseconds since the Unix epoch.
     let now: Int64
+    /// What earlier looks found; `nil`: every directory is listed.
+    var listings: MemberListings?
 
     /// What lies in the container.
     struct Look {
@@ -39,7 +41,7 @@ struct MemberReader {
     /// - Parameter membership: what is known; its records are not read again.
     func look(_ membership: Membership) throws -> Look {
         var look = Look()
-        look.directories = try container.directories()
+        look.directories = try listings?.directories(in: container, now) ?? container.directories()
         let roster = membership.roster
         var strangers: [DeviceID] = []
         for device in look.directories {
@@ -67,7 +69,7 @@ struct MemberReader {
 
     private func read(_ device: DeviceID, _ maximumCount: Int, _ membership: Membership, _ look: inout Look) {
         do {
-            for name in try container.records(of: device, maximumCount: maximumCount) {
+            for name in try names(of: device, maximumCount) {
                 guard look.present.insert(name).inserted, !membership.hasRead(name) else { continue }
                 do {
                     guard let bytes = try container.readRecord(name, of: device) else { continue }
@@ -86,6 +88,11 @@ struct MemberReader {
         } catch {
             look.problems.append(FerryError(.inputOutput, "\(error)", device: device))
         }
+    }
+
+    private func names(of device: DeviceID, _ maximumCount: Int) throws -> [RecordName] {
+        try listings?.records(of: device, maximumCount: maximumCount, in: container, now)
+            ?? container.records(of: device, maximumCount: maximumCount)
     }
 
     private func claim(of device: DeviceID, _ genesis: RecordHash, _ look: inout Look) -> Claim? {

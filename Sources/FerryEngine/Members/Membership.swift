@@ -8,7 +8,7 @@ import FerrySeal
 ///
 /// Invariants:
 /// - `records` has exactly the records that count, by their hashes.
-/// - `roster` follows from `graph`, `keyring` from the records and from `keys`.
+/// - `roster` and `knowledge` follow from `graph`, `keyring` from the records and from `keys`.
 struct Membership: Sendable {
     let genesis: RecordHash
     let container: ContainerID
@@ -16,10 +16,14 @@ struct Membership: Sendable {
     let keys: DeviceKeys
     private(set) var graph: MemberGraph
     private(set) var roster: Roster
+    /// What heads of this device tell of the membership.
+    private(set) var knowledge: MembershipKnowledge
     private(set) var keyring = EpochKeyring()
     private(set) var records: [RecordHash: MemberRecord] = [:]
     /// The greatest number of an epoch that was ever seen here, also by the key store.
     private(set) var highestEpoch: UInt32
+    /// The number that the key store has.
+    var storedEpoch: UInt32
     /// Records that were read and whose predecessors are not here.
     private var waiting: [RecordHash: MemberRecord] = [:]
 
@@ -29,8 +33,10 @@ struct Membership: Sendable {
         container = keys.container
         self.keys = keys
         self.highestEpoch = highestEpoch
+        storedEpoch = highestEpoch
         graph = MemberGraph(genesis: genesis, container: keys.container)
         roster = Roster(graph)
+        knowledge = MembershipKnowledge(graph, roster)
     }
 
     /// This device.
@@ -61,14 +67,18 @@ struct Membership: Sendable {
             keyring.take(record, with: keys, as: device)
         }
         roster = Roster(graph)
+        knowledge = MembershipKnowledge(graph, roster)
         highestEpoch = max(highestEpoch, roster.greatestEpoch)
         return counting
     }
 
     /// What Container seals and opens files with, by what is known now.
-    func seal() -> MembershipSealing {
-        MembershipSealing(
+    /// - Parameter former: the seal before, in the same pass: what it met holds until a record explains it.
+    func seal(after former: (any FileSealing)? = nil) -> MembershipSealing {
+        let seal = MembershipSealing(
             keys: keys, graph: graph, roster: roster, keyring: keyring, highestEpoch: highestEpoch)
+        seal.takeOver(from: former)
+        return seal
     }
 
     /// The number of records in a record's past.

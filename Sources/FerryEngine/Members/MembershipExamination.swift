@@ -150,6 +150,6 @@ struct MembershipExamination {
     private func disagreements() throws -> [(DeviceID, FerryError)] {
         let container = try replica.openContainer()
         let heads = try ContainerView(container, except: replica.identity.device).heads
-        return try replica.disagreements(heads).sorted { $0.key < $1.key }
+        return try replica.disagreements(heads, with: replica.membership()).sorted { $0.key < $1.key }
     }
 }

@@ -15,6 +15,10 @@ final class MembershipMemory: Sendable {
         var count = 0
         /// The directories at the last look.
         var directories: [DeviceID]?
+        /// What was accepted of logs and lay in snapshots at a look, the number of records then, and when.
+        var covered: (accepted: [DeviceID: LogEnding], count: Int, milliseconds: Int64)?
+        /// The number of records at which nothing was due any more.
+        var settledCount: Int?
         /// The digests of records in other heads for which was looked already.
         var digestsLookedFor: Set<[UInt8]> = []
         /// Claims by words that wait for a person.
@@ -26,6 +30,8 @@ final class MembershipMemory: Sendable {
     }
 
     private let state = Locked(State())
+    /// What lies in directories that look unchanged.
+    let listings = MemberListings()
 
     /// The membership as the store has it.
     /// - Parameters:
@@ -68,6 +74,35 @@ final class MembershipMemory: Sendable {
     }
 
     func forget() { state.withLock { $0 = State() } }
+
+    /// What is remembered of a device's membership: the whole truth while this process has the device's lock and has asked `current`
+    /// since, because whoever adds records has the lock.
+    func present(_ genesis: RecordHash, of device: DeviceID) -> Membership? {
+        state.withLock { state in
+            state.membership.flatMap { $0.genesis == genesis && $0.device == device ? $0 : nil }
+        }
+    }
+
+    // MARK: Duties
+
+    /// True if this device did what was due for as many records, so that nothing is due without a look.
+    func isSettled(at count: Int) -> Bool { state.withLock { $0.settledCount == count } }
+
+    func noteSettled(at count: Int) { state.withLock { $0.settledCount = count } }
+
+    /// True if snapshots had all this at a look a little while ago, with as many records.
+    func areCovered(_ accepted: [DeviceID: LogEnding], at count: Int, _ now: Int64) -> Bool {
+        state.withLock { state in
+            guard let covered = state.covered, covered.count == count, covered.accepted == accepted else {
+                return false
+            }
+            return UnchangedLogs.holds(covered.milliseconds...covered.milliseconds, at: now)
+        }
+    }
+
+    func noteCovered(_ accepted: [DeviceID: LogEnding], at count: Int, _ now: Int64) {
+        state.withLock { $0.covered = (accepted, count, now) }
+    }
 
     // MARK: Looks
 

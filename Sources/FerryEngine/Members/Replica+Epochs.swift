@@ -45,7 +45,7 @@ extension Replica {
     ///   - container: gets the present seal.
     ///   - heads: the other members'.
     func handEpochsOn(_ container: inout Container, heads: [DeviceID: Head]) throws {
-        guard var membership = try membership(), let own = try ownHead(of: membership, container) else { return }
+        guard var membership = try membershipOfPass(), let own = try ownHead(of: membership, container) else { return }
         let told = heads.filter { membership.roster.isReadable($0.key) }.values.compactMap { $0.sealed?.oldestEpoch }
         let oldest = max(told.min().map { min($0, own.sealed?.oldestEpoch ?? $0) } ?? .max, 1)
         var situation = MemberDuties.Situation(device: membership.device, roster: membership.roster)
@@ -62,6 +62,6 @@ extension Replica {
         for start in stride(from: 0, to: acts.count, by: MemberRecord.maximumActs) {
             try say(Array(acts[start..<min(start + MemberRecord.maximumActs, acts.count)]), &membership, container)
         }
-        container = try container.sealed(by: membership.seal())
+        container = try container.sealed(by: membership.seal(after: container.seal))
     }
 }

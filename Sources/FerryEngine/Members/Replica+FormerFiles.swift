@@ -31,12 +31,11 @@ extension Replica {
     /// Removes what this database published under IDs of the time before the container was sealed, an hour after it became a member.
     /// Each database removes its own files, so no two devices change the same directory. A crash in between leaves fewer files, and
     /// the next thorough sync goes on.
-    func removeOwnFormerFiles(_ container: Container, heads: [DeviceID: Head]) throws {
-        guard let membership = try membership(), let member = membership.roster.members[membership.device],
+    func removeOwnFormerFiles(_ container: Container, _ reading: StoreSummary, heads: [DeviceID: Head]) throws {
+        guard let membership = try membershipOfPass(), let member = membership.roster.members[membership.device],
             environment.clock.milliseconds().milliseconds(since: Int64(clamping: member.admittedMilliseconds))
                 >= Self.formerFilesMilliseconds
         else { return }
-        let reading = try store.reading()
         let own = reading.formerDevices.map(\.device).filter { FormerFiles.isFormer($0, membership) }
         if own.isEmpty { return }
         let rule = FormerFiles(container, membership, heads: heads, forked: reading.forkedLogs)

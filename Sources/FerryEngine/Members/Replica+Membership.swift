@@ -17,6 +17,14 @@ extension Replica {
             records: { try store.records(after: $0) })
     }
 
+    /// What the pass under way knows of the membership; `nil` for an open container. For passes alone, which hold the device's lock
+    /// and began with `membership`: nobody else adds records meanwhile.
+    func membershipOfPass() throws -> Membership? {
+        let identity = identity
+        guard let genesis = identity.genesis else { return nil }
+        return try memory.present(genesis, of: identity.device) ?? membership()
+    }
+
     /// The membership of a container that must be sealed.
     /// - Throws: `invalidArgument` for an open one; as `membership`.
     func requiredMembership() throws -> Membership {
@@ -104,20 +112,21 @@ extension Replica {
     /// - Throws: `notMember`, `keyMissing`.
     @discardableResult
     func learn(_ container: inout Container, isForced: Bool) throws -> MemberReader.Look? {
-        guard var membership = try membership() else { return nil }
-        guard try isForced || !memory.hasLooked(at: container.directories()) else {
+        guard var membership = try membershipOfPass() else { return nil }
+        let now = environment.clock.milliseconds()
+        guard try isForced || !memory.hasLooked(at: memory.listings.directories(in: container, now)) else {
             try checkMember(membership)
             return nil
         }
-        let look = try MemberReader(container: container, now: environment.clock.milliseconds()).look(membership)
+        let look = try MemberReader(container: container, now: now, listings: memory.listings).look(membership)
         let (before, count) = (membership.roster, membership.graph.count)
         try take(look.records, arePublished: true, &membership)
         if membership.graph.count > count {
             let copies = membership.roster.members.filter { $0.value.way == .copy && before.members[$0.key] == nil }
             memory.note(copies: copies.map(\.key))
+            container = try container.sealed(by: membership.seal(after: container.seal))
         }
         memory.noteLook(at: look)
-        container = try container.sealed(by: membership.seal())
         try checkMember(membership)
         return look
     }
@@ -125,26 +134,35 @@ extension Replica {
     /// Takes records of others, durably. Those that do not count are passed over.
     /// - Parameter arePublished: whether they lie in the container; those that do not are published with the next pass.
     func take(_ news: [MemberRecord], arePublished: Bool, _ membership: inout Membership) throws {
-        let counting = try membership.insert(news)
-        try store.add(counting.map { StoredRecord(hash: $0.hash, bytes: $0.bytes, isPublished: arePublished) })
-        memory.keep(membership, count: try store.recordCount())
-        try remember(membership)
+        if !news.isEmpty {
+            let counting = try membership.insert(news)
+            try store.add(counting.map { StoredRecord(hash: $0.hash, bytes: $0.bytes, isPublished: arePublished) })
+            memory.keep(membership, count: try store.recordCount())
+        }
+        try remember(&membership)
     }
 
-    /// Does what is due before anything else is published: records that waited, lost records, newcomers, epochs.
+    /// Does what is due before anything else is published: records that waited, lost records, newcomers, epochs. Without a look and
+    /// without new records nothing is due.
     /// - Parameter look: what lies in the container, if it was looked at.
     /// - Returns: the devices that were let in.
     func fulfilDuties(_ look: MemberReader.Look?, _ container: inout Container) throws -> [DeviceID] {
-        guard var membership = try membership() else { return [] }
-        try publishRecords(container)
+        guard var membership = try membershipOfPass() else { return [] }
+        let isSettled = memory.isSettled(at: membership.graph.count)
+        if isSettled && look == nil { return [] }
+        let count = membership.graph.count
+        if !isSettled { try publishRecords(container) }
         if membership.roster.needsUpdate { return [] }
         var admitted: [DeviceID] = []
         if let look {
             try putBack(look, membership, container)
             admitted = try letIn(look.claims, &membership, container)
         }
-        try prepareEpoch(&membership, container)
-        container = try container.sealed(by: membership.seal())
+        if !isSettled || membership.graph.count > count { try prepareEpoch(&membership, container) }
+        if membership.graph.count > count {
+            container = try container.sealed(by: membership.seal(after: container.seal))
+        }
+        memory.noteSettled(at: membership.graph.count)
         return admitted
     }
 
@@ -153,13 +171,13 @@ extension Replica {
     func learn(
         _ container: inout Container, told heads: [DeviceID: Head], _ admitted: inout [DeviceID]
     ) throws -> Bool {
-        guard let membership = try membership() else { return false }
+        guard let membership = try membershipOfPass() else { return false }
         let digests = Set(heads.values.compactMap { $0.sealed?.knowledge.recordsDigest })
-            .subtracting([membership.graph.headsDigest])
+            .subtracting([membership.knowledge.recordsDigest])
         guard memory.isNews(digests) else { return false }
         let look = try learn(&container, isForced: true)
         admitted += try fulfilDuties(look, &container)
-        return try self.membership().map { $0.graph.count > membership.graph.count } ?? false
+        return try membershipOfPass().map { $0.graph.count > membership.graph.count } ?? false
     }
 
     /// Throws `notMember` if this device is out.
@@ -199,18 +217,22 @@ extension Replica {
     }
 
     /// Notes the greatest number of an epoch in the key store, so that a restored database does not fall behind it.
-    private func remember(_ membership: Membership) throws {
-        guard var file = try environment.keys.load(membership.device), file.highestEpoch < membership.highestEpoch
-        else { return }
-        file.highestEpoch = membership.highestEpoch
-        try environment.keys.save(file)
+    private func remember(_ membership: inout Membership) throws {
+        guard membership.storedEpoch < membership.highestEpoch else { return }
+        if var file = try environment.keys.load(membership.device), file.highestEpoch < membership.highestEpoch {
+            file.highestEpoch = membership.highestEpoch
+            try environment.keys.save(file)
+        }
+        membership.storedEpoch = membership.highestEpoch
+        memory.keep(membership, count: try store.recordCount())
     }
 
     /// Puts records that lie in no directory any more into this device's own.
     private func putBack(_ look: MemberReader.Look, _ membership: Membership, _ container: Container) throws {
+        let lost = membership.records.filter { !look.present.contains(RecordName($0.key)) }
+        if lost.isEmpty { return }
         let waiting = Set(try store.waitingRecords().map(\.hash))
-        for (hash, record) in membership.records where !look.present.contains(RecordName(hash)) {
-            if waiting.contains(hash) { continue }
+        for (hash, record) in lost where !waiting.contains(hash) {
             try container.publishRecord(record.bytes, name: RecordName(hash), of: membership.device)
         }
     }
@@ -232,7 +254,7 @@ extension Replica {
         }
         try store.add([StoredRecord(hash: record.hash, bytes: record.bytes, isPublished: false)])
         memory.keep(membership, count: try store.recordCount())
-        try remember(membership)
+        try remember(&membership)
         try publishRecords(container)
         return record
     }

@@ -52,14 +52,10 @@ extension Replica {
             let kin = membership.kin(of: target)
             let leaving = [target] + (kin.contains(membership.device) ? [] : kin)
             let staying = membership.roster.members.keys.filter { !leaving.contains($0) }
-            let acts =
-                leaving.prefix(MemberRecord.maximumActs - 1).map { MemberAct.remove($0) } + [
-                    try membership.epoch(for: membership.keys(of: staying), random: environment.random)
-                ]
             let admitted = membership.roster.members.filter { member in
                 member.value.admittedBy.map { leaving.contains($0) } ?? false && !leaving.contains(member.key)
             }.keys
-            try say(acts, byRecovery: recovery, &membership, container)
+            try sayRemoved(leaving, staying: staying, byRecovery: recovery, &membership, container)
             return RemovalReport(leaving, admittedByThem: admitted.sorted(), staying: staying.sorted(), names)
         }
     }
@@ -73,13 +69,21 @@ extension Replica {
             let recovery = try recoveryKeys(code, membership)
             let names = try memberNames(container, membership)
             let leaving = membership.roster.members.keys.filter { $0 != membership.device }.sorted()
-            let own = membership.keys(of: [membership.device])
-            for start in stride(from: 0, to: leaving.count, by: MemberRecord.maximumActs - 1) {
-                let part = leaving[start..<min(start + MemberRecord.maximumActs - 1, leaving.count)]
-                let epoch = try membership.epoch(for: own, random: environment.random)
-                try say(part.map { .remove($0) } + [epoch], byRecovery: recovery, &membership, container)
-            }
+            try sayRemoved(leaving, staying: [membership.device], byRecovery: recovery, &membership, container)
             return RemovalReport(leaving, admittedByThem: [], staying: [membership.device], names)
+        }
+    }
+
+    /// Says that devices are removed, in as many records as that takes, each with an epoch for those that stay.
+    private func sayRemoved(
+        _ leaving: [DeviceID], staying: [DeviceID], byRecovery recovery: DeviceKeys?, _ membership: inout Membership,
+        _ container: Container
+    ) throws {
+        let keys = membership.keys(of: staying)
+        for start in stride(from: 0, to: leaving.count, by: MemberRecord.maximumActs - 1) {
+            let part = leaving[start..<min(start + MemberRecord.maximumActs - 1, leaving.count)]
+            let epoch = try membership.epoch(for: keys, random: environment.random)
+            try say(part.map { .remove($0) } + [epoch], byRecovery: recovery, &membership, container)
         }
     }
 

@@ -8,7 +8,7 @@ import FerryStore
 extension Replica {
     /// How far the logs of devices that left are read: `nil` for an open container.
     func logEnds() throws -> LogReader.Ends {
-        guard let roster = try membership()?.roster else { return LogReader.Ends() }
+        guard let roster = try membershipOfPass()?.roster else { return LogReader.Ends() }
         return LogReader.Ends(
             left: roster.left.mapValues(\.end.sequence), accepted: roster.removed.mapValues { $0.end?.sequence ?? 0 })
     }
@@ -19,9 +19,10 @@ extension Replica {
     ///   - container: gets the present seal.
     ///   - heads: the other members'.
     ///   - isThorough: true: make sure that what was accepted lies in a snapshot, also where its writer is gone.
-    func acceptLogs(_ container: inout Container, told heads: [DeviceID: Head], isThorough: Bool) throws {
-        guard var membership = try membership(), !membership.roster.removed.isEmpty else { return }
-        let reading = try store.reading()
+    func acceptLogs(
+        _ container: inout Container, _ reading: StoreSummary, told heads: [DeviceID: Head], isThorough: Bool
+    ) throws {
+        guard var membership = try membershipOfPass(), !membership.roster.removed.isEmpty else { return }
         var situation = MemberDuties.Situation(device: membership.device, roster: membership.roster)
         for device in membership.roster.removed.keys {
             guard let position = reading.vector.positions[device], position.sequence > 0 else { continue }
@@ -29,7 +30,7 @@ extension Replica {
                 sequence: position.sequence, time: position.time,
                 checksum: reading.checksums[device] ?? Checksum(high: 0, low: 0))
         }
-        if isThorough { try coverAccepted(situation, container, told: heads) }
+        if isThorough { try coverAccepted(situation, at: membership.graph.count, container, told: heads) }
         if MemberDuties(situation).due.isEmpty { return }
         situation.covered = try covered(situation.positions, membership.roster, container)
         if MemberDuties(situation).due.contains(where: { if case .cover = $0 { true } else { false } }) {
@@ -48,12 +49,13 @@ extension Replica {
             try say(
                 Array(acts[start..<min(start + MemberRecord.maximumActs, acts.count)]), &membership, container)
         }
-        container = try container.sealed(by: membership.seal())
+        container = try container.sealed(by: membership.seal(after: container.seal))
     }
 
     /// Publishes a snapshot where none has what was accepted of a log, and this device has it.
+    /// - Parameter count: the number of records.
     private func coverAccepted(
-        _ situation: MemberDuties.Situation, _ container: Container, told heads: [DeviceID: Head]
+        _ situation: MemberDuties.Situation, at count: Int, _ container: Container, told heads: [DeviceID: Head]
     ) throws {
         var accepted: [DeviceID: LogEnding] = [:]
         for (device, removed) in situation.roster.removed {
@@ -62,7 +64,11 @@ extension Replica {
             guard own.sequence >= min(end.sequence, LogReader.furthest(of: device, in: heads)) else { continue }
             accepted[device] = min(end, own)
         }
-        if try covered(accepted, situation.roster, container).count == accepted.count { return }
+        let now = environment.clock.milliseconds()
+        if accepted.isEmpty || memory.areCovered(accepted, at: count, now) { return }
+        if try covered(accepted, situation.roster, container).count == accepted.count {
+            return memory.noteCovered(accepted, at: count, now)
+        }
         do {
             try writeSnapshot(container)
         } catch let error as FerryError where error.code == .busy {
@@ -92,12 +98,11 @@ extension Replica {
     }
 
     /// The devices with the same records and another roster.
-    func disagreements(_ heads: [DeviceID: Head]) throws -> [DeviceID: FerryError] {
-        guard let membership = try membership() else { return [:] }
-        let (records, roster) = (membership.graph.headsDigest, membership.roster.digest)
+    func disagreements(_ heads: [DeviceID: Head], with membership: Membership?) -> [DeviceID: FerryError] {
+        guard let own = membership?.knowledge else { return [:] }
         return heads.compactMapValues { head in
-            guard let knowledge = head.sealed?.knowledge, knowledge.recordsDigest == records,
-                knowledge.rosterDigest != roster
+            guard let knowledge = head.sealed?.knowledge, knowledge.recordsDigest == own.recordsDigest,
+                knowledge.rosterDigest != own.rosterDigest
             else { return nil }
             return FerryError(
                 .membersDiffer,

@@ -123,7 +123,7 @@ final class SyncRun {
         let (activity, reading) = try replica.recordActivity(view)
         let hold = publisher.hold
         if hold == nil {
-            try replica.acceptLogs(&container, told: view.heads, isThorough: isThorough)
+            try replica.acceptLogs(&container, reading, told: view.heads, isThorough: isThorough)
             if isThorough && !view.isQuiet { try replica.handEpochsOn(&container, heads: view.heads) }
         }
         var headWriter = publisher
@@ -134,8 +134,9 @@ final class SyncRun {
             report.compaction = try replica.compactIfDue(
                 container, activity, isThorough: isThorough, isSnapshotDue: isSnapshotDue)
         }
-        if hold == nil && isThorough { try replica.removeOwnFormerFiles(container, heads: view.heads) }
-        problems.merge(try replica.disagreements(view.heads)) { reason, _ in reason }
+        if hold == nil && isThorough { try replica.removeOwnFormerFiles(container, reading, heads: view.heads) }
+        let differing = replica.disagreements(view.heads, with: try replica.membershipOfPass())
+        problems.merge(differing) { reason, _ in reason }
         if isThorough && !view.isQuiet {
             replica.memory.forkedViews = replica.forkedViews(view.heads, reading, abandoned: view.abandoned)
         }
@@ -175,7 +176,7 @@ final class SyncRun {
     /// The copies of others that came into a sealed container since the last report; `nil` without any.
     private func newCopies() throws -> [AdmittedCopy]? {
         let news = replica.memory.takeCopies()
-        guard !news.isEmpty, let membership = try replica.membership() else { return nil }
+        guard !news.isEmpty, let membership = try replica.membershipOfPass() else { return nil }
         let copies = membership.roster.copies(named: names) { device, _ in
             news.contains(device) && device != membership.device
         }

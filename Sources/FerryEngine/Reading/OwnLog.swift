@@ -56,6 +56,8 @@ struct OwnLog {
         /// The time of the segment's last changeset.
         var time: HybridTime
         var checksum: Checksum?
+        /// In a sealed container what stands for the checksum in the name of its file, as far as it was noted.
+        var sealedHash: UInt64?
         /// The segment's changesets, if still at hand.
         var marks: [UInt64: Mark] = [:]
 
@@ -153,7 +155,8 @@ extension OwnLog {
         published = log.sequence
         checksum = log.checksum
         remembered = try (store.removedSegments() + store.ownSegments()).map {
-            Remembered(first: $0.first, last: $0.last, time: $0.time, checksum: $0.checksum)
+            Remembered(
+                first: $0.first, last: $0.last, time: $0.time, checksum: $0.checksum, sealedHash: $0.sealedName?.hash)
         }
         if let last = log.last, last.sequence > 0, remembered.last?.last != last.sequence {
             remembered.append(
@@ -221,17 +224,23 @@ extension OwnLog {
     }
 
     /// The names of the files that hold remembered segments: with the same numbers, and with what a name has for the checksum. In
-    /// a sealed container the epochs give a segment different names.
+    /// a sealed container the epochs give a segment different names; the one that was noted at its publication needs no key.
     private static func namesOf(
         _ remembered: [Remembered], among files: [SegmentFile], _ container: Container, _ device: DeviceID
     ) throws -> Set<SegmentName> {
         var checksums: [ClosedRange<UInt64>: [Checksum]] = [:]
+        var noted: [ClosedRange<UInt64>: [UInt64]] = [:]
         for own in remembered {
             if let checksum = own.checksum { checksums[own.first...own.last, default: []].append(checksum) }
+            if let hash = own.sealedHash { noted[own.first...own.last, default: []].append(hash) }
         }
         var names: Set<SegmentName> = []
         for name in files.map(\.name) {
             let numbers = name.first...name.last
+            if noted[numbers]?.contains(name.hash) ?? false {
+                names.insert(name)
+                continue
+            }
             for checksum in checksums[numbers] ?? []
             where try container.segmentNames(numbers, checksum, of: device).contains(name) {
                 names.insert(name)

@@ -45,7 +45,7 @@ extension Replica {
         problems.merge(forkedViews(told, reading, abandoned: abandoned)) { reason, _ in reason }
         problems.merge(withheldLogs(told, reading)) { reason, _ in reason }
         // Without a key or a folder no head was read.
-        if !told.isEmpty { problems.merge(try disagreements(told)) { reason, _ in reason } }
+        if !told.isEmpty { problems.merge(disagreements(told, with: try membership())) { reason, _ in reason } }
         let successors = Successors(heads, self: identity.device, former).all
         let superseded = endedDevices(reading).union(successors.keys)
         // The store may know more of a superseded device than the device's last head announces.

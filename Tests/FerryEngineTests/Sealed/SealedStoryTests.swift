@@ -39,8 +39,12 @@ final class SealedStoryTests: XCTestCase {
         let late = try home.begin(second, .code(code))
         _ = try home.replica(0).sync()
         try home.join(first, early)
-        XCTAssertEqual(try late.state(), .waiting(words: nil))
-        XCTAssertEqual(home.failure { try home.join(second, late) }, .enrolmentPending)
+        // Whoever comes second is told, and which device came first.
+        XCTAssertThrowsError(try late.state()) { error in
+            XCTAssertEqual((error as? FerryError)?.code, .codeRefused)
+            XCTAssertEqual((error as? FerryError)?.device, try? home.device(first))
+        }
+        XCTAssertEqual(home.failure { try home.join(second, late) }, .codeRefused)
         try home.assertAgreement([0, first], [], members: 2)
     }
 
