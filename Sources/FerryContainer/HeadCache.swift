@@ -19,7 +19,8 @@ package final class HeadCache: Sendable {
 
     /// True if the head of a file with a version needs no reading.
     func knows(_ device: DeviceID, in container: ContainerID, _ version: FileVersion) -> Bool {
-        entries.withLock { $0[device] }.map { $0.value.container == container && $0.holds(for: version) } ?? false
+        guard let known = entries.withLock({ $0[device] }), known.head.container == container else { return false }
+        return known.reading?.holds(for: version) ?? false
     }
 
     /// The head of a file with a version, and whether the head was known without reading.

@@ -276,18 +276,22 @@ package struct TrackedTableRecord: Equatable, Sendable {
     package var localName: String?
     /// The collations under which key values derive the same ID, in key order, if the statements have others.
     package var keyCollations: [String]
+    /// The present columns of a declared identity, if some were renamed; empty text for a column that is gone.
+    package var identityColumns: [String]
 
     package init(
-        name: String, identity: TableIdentity, localName: String? = nil, keyCollations: [String] = []
+        name: String, identity: TableIdentity, localName: String? = nil, keyCollations: [String] = [],
+        identityColumns: [String] = []
     ) {
         self.name = name
         self.identity = identity
         self.localName = localName
         self.keyCollations = keyCollations
+        self.identityColumns = identityColumns
     }
 
     /// True if the statements do not describe the table as it travels.
-    package var hasPast: Bool { localName != nil || !keyCollations.isEmpty }
+    package var hasPast: Bool { localName != nil || !keyCollations.isEmpty || !identityColumns.isEmpty }
 
     /// The name in the schema's statements.
     package var statementName: String { localName ?? name }

@@ -55,7 +55,8 @@ enum SchemaEncoding {
         if form == .withPast { try writePast(schema.tracked, names: &names, to: &writer) }
     }
 
-    /// Writes how many tables have a past; then each table's place, the name in the statements, and the collations.
+    /// Writes how many tables have a past. Then come each table's place, the name in the statements, the collations, and the
+    /// columns of the identity.
     private static func writePast(
         _ tracked: [TrackedTableRecord], names: inout NameDictionary, to writer: inout ByteWriter
     ) throws(FerryError) {
@@ -64,8 +65,10 @@ enum SchemaEncoding {
         for (place, table) in tables {
             writer.writeVarint(UInt64(place))
             writer.writeVarint(UInt64(try names.index(of: table.statementName)))
-            writer.writeVarint(UInt64(table.keyCollations.count))
-            for collation in table.keyCollations { writer.writeVarint(UInt64(try names.index(of: collation))) }
+            for list in [table.keyCollations, table.identityColumns] {
+                writer.writeVarint(UInt64(list.count))
+                for name in list { writer.writeVarint(UInt64(try names.index(of: name))) }
+            }
         }
     }
 
@@ -110,7 +113,7 @@ enum SchemaEncoding {
         _ tracked: inout [TrackedTableRecord], _ names: [String], budget: inout SegmentBudget,
         from reader: inout ByteReader
     ) throws(FerryError) {
-        let count = try reader.readCount(minimumBytes: 3)
+        let count = try reader.readCount(minimumBytes: 4)
         guard count <= tracked.count else { throw ByteReader.malformed("a schema tells of more tables than it tracks") }
         try budget.take(count, .schemaEntries)
         for _ in 0..<count {
@@ -119,16 +122,22 @@ enum SchemaEncoding {
                 throw ByteReader.malformed("a schema tells twice of a table, or of one that it does not track")
             }
             let name = try TableLayout.readName(names, from: &reader)
-            let collations = try reader.readCount(minimumBytes: 1)
-            guard collations <= tracked[Int(place)].identity.columnCount else {
-                throw ByteReader.malformed("a table's key has more collations than columns")
-            }
-            try budget.take(collations, .layoutColumns)
             if name != tracked[Int(place)].name { tracked[Int(place)].localName = name }
-            for _ in 0..<collations {
-                tracked[Int(place)].keyCollations.append(try TableLayout.readName(names, from: &reader))
-            }
+            let columns = tracked[Int(place)].identity.columnCount
+            tracked[Int(place)].keyCollations = try readList(atMost: columns, names, budget: &budget, from: &reader)
+            tracked[Int(place)].identityColumns = try readList(atMost: columns, names, budget: &budget, from: &reader)
         }
+    }
+
+    private static func readList(
+        atMost maximum: Int, _ names: [String], budget: inout SegmentBudget, from reader: inout ByteReader
+    ) throws(FerryError) -> [String] {
+        let count = try reader.readCount(minimumBytes: 1)
+        guard count <= maximum else { throw ByteReader.malformed("a table's past has more columns than its identity") }
+        try budget.take(count, .layoutColumns)
+        var list: [String] = []
+        for _ in 0..<count { list.append(try TableLayout.readName(names, from: &reader)) }
+        return list
     }
 
     private static func readReferences(

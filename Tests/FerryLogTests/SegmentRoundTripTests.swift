@@ -48,6 +48,8 @@ final class SegmentRoundTripTests: XCTestCase {
                         name: "tag", identity: .key(["name", "kind"]), keyCollations: ["BINARY", "NOCASE"]),
                     TrackedTableRecord(
                         name: "place", identity: .key(["name"]), localName: "city", keyCollations: ["RTRIM"]),
+                    TrackedTableRecord(
+                        name: "genre", identity: .declared(["name", "kind"]), identityColumns: ["label", ""]),
                 ], references: references)
             try roundTrip([telling])
         }

@@ -73,7 +73,7 @@ final class RosterHistoryTests: XCTestCase {
 
     func testTheIndependentReaderFindsTheSameRosters() throws {
         let seeds = Seeds(defaultCount: 3)
-        for seed in seeds.single == nil ? [895, 1421, 1514] + seeds.all.map { $0 } : Array(seeds.all) {
+        for seed in seeds.single == nil ? [895, 1421, 1514] + Array(seeds.all) : Array(seeds.all) {
             let story = try Self.story(seed)
             let folder = try ScratchFolder()
             let details = try ContainerDescription(

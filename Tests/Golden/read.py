@@ -286,8 +286,8 @@ def schema(form, dictionaries, reader):
         for _ in range(reader.varint()):
             place, name = reader.varint(), dictionaries.name(reader)
             need(place < len(tracked), "a table with a past is not tracked")
-            collations = [dictionaries.name(reader) for _ in range(reader.varint())]
-            yield " ".join([f"past {tracked[place]}: {name}"] + collations)
+            lists = [[dictionaries.name(reader) for _ in range(reader.varint())] for _ in range(2)]
+            yield " ".join([f"past {tracked[place]}: {name}"] + lists[0] + ["by"] * bool(lists[1]) + lists[1])
 
 
 # Segments

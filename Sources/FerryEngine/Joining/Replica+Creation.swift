@@ -116,6 +116,9 @@ extension Replica {
         selection.movedKeys = movedKeys
         selection.renamed = everything.renamed
         selection.keyCollations = recorded.collations
+        for table in record.tracked where !table.identityColumns.isEmpty {
+            selection.identityColumns[foldedName(table.name)] = table.identityColumns
+        }
         return selection
     }
 

@@ -100,7 +100,9 @@ package struct SchemaRecorder {
             try connection.forEachRow("SELECT name FROM pragma_table_xinfo(?)", [.text(table.statementName)]) {
                 present.insert(foldedName($0.string(0)))
             }
-            if present.isEmpty || columns.allSatisfy({ present.contains(foldedName($0)) }) { continue }
+            // A column of the identity may have been renamed since, or dropped.
+            let local = table.identityColumns.count == columns.count ? table.identityColumns : columns
+            if present.isEmpty || local.allSatisfy({ $0.isEmpty || present.contains(foldedName($0)) }) { continue }
             throw FerryError(
                 .damagedFile,
                 "The container's schema identifies the rows of \(table.name) by \(columns.joined(separator: ", ")), and "

@@ -105,8 +105,9 @@ extension TrackedTable {
         // No caller asks for an object with a different identity.
         let names: [String] = if case .declared(let columns) = identity { columns } else { [] }
         var key = CanonicalKey(table: name, index: names)
-        for (value, name) in zip(values, names) {
-            key.append(value, collation: columnID(name).map { columns[$0].collation } ?? "BINARY")
+        for (place, value) in values.enumerated() {
+            let column = place < declaredColumns.count ? declaredColumns[place] : nil
+            key.append(value, collation: column.map { columns[$0].collation } ?? "BINARY")
         }
         if ordinal > 0 { key.append(.integer(Int64(ordinal)), collation: "BINARY") }
         return key.id

@@ -50,6 +50,7 @@ package struct NewestSchema {
             var identity: String
             var localName: String?
             var keyCollations: [String]?
+            var identityColumns: [String]?
         }
 
         var time: UInt64
@@ -71,7 +72,8 @@ package struct NewestSchema {
             tracked = schema.record.tracked.map {
                 Table(
                     name: $0.name, identity: IdentityText.format($0.identity), localName: $0.localName,
-                    keyCollations: $0.keyCollations.isEmpty ? nil : $0.keyCollations)
+                    keyCollations: $0.keyCollations.isEmpty ? nil : $0.keyCollations,
+                    identityColumns: $0.identityColumns.isEmpty ? nil : $0.identityColumns)
             }
             references = schema.record.references
         }
@@ -86,7 +88,7 @@ package struct NewestSchema {
                 tracked: try tracked.map {
                     .init(
                         name: $0.name, identity: try IdentityText.parse($0.identity), localName: $0.localName,
-                        keyCollations: $0.keyCollations ?? [])
+                        keyCollations: $0.keyCollations ?? [], identityColumns: $0.identityColumns ?? [])
                 },
                 references: references)
             return StampedSchema(record: record, stamp: Stamp(time: HybridTime(rawValue: time), device: device))

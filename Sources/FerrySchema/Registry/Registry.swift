@@ -120,6 +120,9 @@ package struct Registry: Sendable {
             bind(self[number], local, schema, present.meanings["\(number)"] ?? [:], leaving: namesLeaving)
             describe(self[number], local, collations: present.collations["\(number)"])
             addOrigins(present.origins["\(number)"] ?? [:], to: self[number])
+            findDeclaredColumns(
+                of: self[number], present.origins["\(number)"] ?? [:],
+                selection?.identityColumns[foldedName(self[number].name)] ?? [])
             markOtherMeanings(self[number])
         }
         for table in tables.values { table.finish() }
@@ -190,6 +193,27 @@ package struct Registry: Sendable {
                 table.columns.indices.contains(former) && !table.columns[former].isLocal
             }
             table.columns[index].precursors += formers
+        }
+    }
+
+    /// Finds the columns of a declared identity. A renamed column has a number of its own, and leads to its former one.
+    /// - Parameter joined: the present names when this database joined; empty for the declared names.
+    private func findDeclaredColumns(of table: TrackedTable, _ origins: [String: [Int]], _ joined: [String]) {
+        guard case .declared(let names) = table.identity else { return }
+        // By the former column, the columns that replaced this column alone.
+        var successors: [Int: Int] = [:]
+        for column in table.columns {
+            if let formers = origins[foldedName(column.name)], formers.count == 1 { successors[formers[0]] = column.id }
+        }
+        table.declaredColumns = names.enumerated().map { place, name in
+            if let column = table.localColumns.first(where: { equalNames($0.name, name) }) { return column.id }
+            let start = place < joined.count ? joined[place] : name
+            var column = table.columns.first { equalNames($0.name, start) }?.id
+            for _ in table.columns {
+                guard let present = column, !table.columns[present].isLocal else { return column }
+                column = successors[present]
+            }
+            return nil
         }
     }
 

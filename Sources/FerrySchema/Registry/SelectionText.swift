@@ -11,6 +11,7 @@ package enum SelectionText {
         var travelling: [String]?
         var movedKeys: [String: String]?
         var keyCollations: [String: [String]]?
+        var identityColumns: [String: [String]]?
     }
 
     package static func format(_ selection: TableSelection) throws -> String {
@@ -20,7 +21,8 @@ package enum SelectionText {
             only: selection.only, except: selection.except, identities: selection.declaredIdentities,
             references: selection.references, travelling: selection.travelling,
             movedKeys: selection.movedKeys.isEmpty ? nil : selection.movedKeys,
-            keyCollations: selection.keyCollations.isEmpty ? nil : selection.keyCollations)
+            keyCollations: selection.keyCollations.isEmpty ? nil : selection.keyCollations,
+            identityColumns: selection.identityColumns.isEmpty ? nil : selection.identityColumns)
         return String(decoding: try encoder.encode(form), as: UTF8.self)
     }
 
@@ -32,6 +34,7 @@ package enum SelectionText {
         selection.travelling = form.travelling ?? []
         selection.movedKeys = form.movedKeys ?? [:]
         selection.keyCollations = form.keyCollations ?? [:]
+        selection.identityColumns = form.identityColumns ?? [:]
         return selection
     }
 }

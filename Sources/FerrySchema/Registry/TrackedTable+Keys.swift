@@ -24,6 +24,13 @@ extension TrackedTable {
         }.joined(separator: ", ")
     }
 
+    /// The present names of a declared identity's columns, if some were renamed or are gone; empty otherwise.
+    package var renamedIdentity: [String] {
+        guard case .declared(let names) = identity, names.count == declaredColumns.count else { return [] }
+        let present = declaredColumns.map { $0.map { columns[$0].name } ?? "" }
+        return zip(names, present).allSatisfy { equalNames($0, $1) } ? [] : present
+    }
+
     /// The collation under which values of a part of the key derive the same ID.
     package func identityCollation(_ place: Int) -> String {
         place < identityCollations.count ? identityCollations[place] : "BINARY"

@@ -114,6 +114,8 @@ package final class TrackedTable: @unchecked Sendable {
     /// IDs may be a single row to SQLite, or an ID two rows. If SQLite's equality is coarser, the key is also claimed
     /// (`KeyEquality.indexName`).
     @exclusivity(unchecked) package var identityCollations: [String] = []
+    /// The present columns of a declared identity, in its order; `nil` for a column that is gone.
+    @exclusivity(unchecked) package var declaredColumns: [Int?] = []
     /// True if `identityCollations` are not those of the local table.
     @exclusivity(unchecked) package var hasFormerCollations = false
     /// The collations by which SQLite compares the primary key, in key order.

@@ -21,6 +21,8 @@ public struct TableSelection: Equatable, Sendable {
     package var renamed: TableNames
     /// The collations by which the container's devices derive IDs from keys, by the table's name in lower case.
     package var keyCollations: [String: [String]]
+    /// The columns of declared identities in the container's schema, if some were renamed, by the table's name in lower case.
+    package var identityColumns: [String: [String]]
 
     public init(
         only: [String]? = nil, except: [String] = [], declaredIdentities: [String: [String]] = [:],
@@ -35,6 +37,7 @@ public struct TableSelection: Equatable, Sendable {
         movedKeys = [:]
         renamed = TableNames()
         keyCollations = [:]
+        identityColumns = [:]
     }
 }
 
@@ -101,7 +104,8 @@ package struct TrackingPlan: Equatable {
                     "An identity can be declared for a table whose primary key is one column; “\(name)” has "
                         + "\(table.primaryKey.count). Leave its identity out: its key identifies its rows.")
             }
-            for column in columns where table.column(column)?.isGenerated ?? true {
+            let present = selection.identityColumns[foldedName(name)] ?? columns
+            for column in present where !column.isEmpty && table.column(column)?.isGenerated ?? true {
                 throw FerryError(
                     .invalidArgument, "The table “\(name)” has no column “\(column)” that can identify its rows.")
             }

@@ -295,15 +295,12 @@ extension CaptureHistory {
     mutating func newObject(
         _ table: TrackedTable, _ key: [FieldValue]
     ) throws -> (id: ObjectID, isFresh: Bool) {
-        if case .declared(let names) = table.identity,
-            // After a column was dropped, the row's identity is unknown.
-            names.allSatisfy({ name in table.localColumns.contains { equalNames($0.name, name) } }),
+        let columns = table.declaredColumns.compactMap { $0 }
+        // After a column was dropped, the row's identity is unknown.
+        if !columns.isEmpty, columns.count == table.declaredColumns.count,
             let row = try access.reader(of: table.id).read(key)
         {
-            let values = try names.map { name -> FieldValue in
-                guard let column = table.columnID(name), let value = row[column] else { return .null }
-                return try portable(value, table.columns[column])
-            }
+            let values = try columns.map { try portable(row[$0] ?? .null, table.columns[$0]) }
             for ordinal in 0... {
                 let candidate = table.declaredID(values, ordinal: ordinal)
                 let track = tracks[table.id]?[candidate]

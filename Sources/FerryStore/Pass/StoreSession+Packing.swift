@@ -71,7 +71,8 @@ extension StoreSession {
                         TrackedTableRecord(
                             name: $0.name, identity: $0.identity,
                             localName: equalNames($0.name, $0.localName) ? nil : $0.localName,
-                            keyCollations: $0.hasFormerCollations ? $0.identityCollations : [])
+                            keyCollations: $0.hasFormerCollations ? $0.identityCollations : [],
+                            identityColumns: $0.renamedIdentity)
                     }, references: access.references()) : nil
             // Rows of an unknown time do not move the clock; yet the changeset must not be earlier than they are. A
             // schema is newer than the log's former schema, whatever the times of rows.

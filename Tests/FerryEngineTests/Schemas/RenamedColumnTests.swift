@@ -1,4 +1,5 @@
 import FerryEngine
+import FerrySchema
 import FerryTestSupport
 import XCTest
 
@@ -107,6 +108,29 @@ final class RenamedColumnTests: XCTestCase {
         try fleet.shell(0, "UPDATE item SET name = 'ONE', c1 = 5, c39 = 6 WHERE id = 1")
         for device in 0...1 { try fleet.shell(device, rename) }
         try fleet.assertSettled("SELECT id, title, c1, c39 FROM item ORDER BY id", "1|ONE|5|6\n2|two|0|0\n")
+    }
+
+    func testAColumnOfADeclaredIdentityGetsAnotherName() throws {
+        let fleet = try Fleet()
+        try fleet.start(
+            "CREATE TABLE genre(id INTEGER PRIMARY KEY, name TEXT); INSERT INTO genre VALUES (1, 'rock')",
+            selection: TableSelection(declaredIdentities: ["genre": ["name"]]))
+        try fleet.join()
+        for device in 0...1 { try fleet.shell(device, "ALTER TABLE genre RENAME COLUMN name TO label") }
+        try fleet.settle()
+        try fleet.shell(0, "INSERT INTO genre(label) VALUES ('jazz'); ALTER TABLE genre RENAME COLUMN label TO title")
+        try fleet.shell(1, "INSERT INTO genre(label) VALUES ('folk'), ('jazz')")
+        try fleet.settle()
+        try fleet.join()
+        try fleet.shell(1, "ALTER TABLE genre RENAME COLUMN label TO title; INSERT INTO genre(title) VALUES ('soul')")
+        try fleet.shell(2, "INSERT INTO genre(title) VALUES ('soul')")
+        try fleet.assertSettled(
+            "SELECT title FROM genre ORDER BY title", "folk\njazz\nrock\nsoul\n")
+        try fleet.shell(0, "ALTER TABLE genre RENAME TO kind")
+        try fleet.replicas[0].store.alter("ALTER TABLE kind DROP COLUMN title")
+        try fleet.settle()
+        try fleet.join()
+        XCTAssertEqual(try fleet.shell(3, "SELECT count(*) FROM kind"), "4\n")
     }
 
     func testAColumnIsRenamedTwiceBetweenTwoSyncs() throws {
