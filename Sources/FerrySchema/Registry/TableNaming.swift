@@ -23,15 +23,21 @@ package struct TableNaming {
     private let present: [Present]
     /// The columns of each registered table, in lower case, by the travelling name in lower case.
     private let registered: [String: Set<String>]
+    /// The travelling names, in lower case, of the tables that this database had until now.
+    private let wereHere: Set<String>
     private var names: TableNames
 
     /// - Parameters:
     ///   - present: the app's tables.
     ///   - registered: the columns of each registered table, in lower case, by the travelling name in lower case.
+    ///   - wereHere: the travelling names, in lower case, of the tables that this database had until now.
     ///   - names: the names until now.
-    package init(_ present: [Present], registered: [String: Set<String>], _ names: TableNames) {
+    package init(
+        _ present: [Present], registered: [String: Set<String>], wereHere: Set<String>, _ names: TableNames
+    ) {
         self.present = present
         self.registered = registered
+        self.wereHere = wereHere
         self.names = names
     }
 
@@ -64,7 +70,8 @@ package struct TableNaming {
     /// Ferry looked in the middle.
     private func replaced(by table: Present, _ owner: String, _ before: TableNames) -> String? {
         let former = before.travelling(table.name)
-        guard !equalNames(former, owner), let columns = registered[foldedName(former)],
+        guard !equalNames(former, owner), wereHere.contains(foldedName(former)),
+            let columns = registered[foldedName(former)],
             !present.contains(where: { $0.owner.map { equalNames($0, former) } ?? false })
         else { return nil }
         return Self.areAlike(columns, table.columns) ? former : nil

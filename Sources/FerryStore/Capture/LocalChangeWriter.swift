@@ -86,7 +86,7 @@ struct LocalChangeWriter {
         try ColumnGroupCompletion(access, table).complete(&operations, state, row)
         if !key.isEmpty { references.note(operations, row.overlaid(with: state.kept.fields)) }
         let isUnseen = try access.areRowsWaiting && access.anomalies.isWaiting(.init(table: table.id, id: object))
-        let changed = merge(
+        let changed = try merge(
             operations, into: &state, wish: captured.formerKey.first, isMinted: isFresh && table.identity.isSurrogate,
             &clock)
         if isUnseen { try recordUnseen(former, state, operations) }
@@ -175,7 +175,7 @@ struct LocalChangeWriter {
             operations = insertion(of: all, operations)
             references.note(operations, own)
         }
-        let changed = merge(operations, into: &state, wish: state.key.first ?? state.kept.key, &clock)
+        let changed = try merge(operations, into: &state, wish: state.key.first ?? state.kept.key, &clock)
         for operation in operations {
             for (column, value) in operation.values { state.kept.fields[column] = value }
         }
@@ -226,12 +226,12 @@ struct LocalChangeWriter {
     private mutating func merge(
         _ operations: [CapturedOperation], into state: inout ObjectState, wish: FieldValue?, isMinted: Bool = false,
         _ clock: inout HybridClock
-    ) -> [Int] {
+    ) throws -> [Int] {
         var changed: [Int] = []
         if state.registers.fields.isEmpty { state.registers.fields.reserveCapacity(table.columns.count) }
         let unshownKey = unshownKey(of: state)
         let former = state.registers.newest
-        for operation in operations.flatMap({ timed($0, state) }) {
+        for operation in try operations.flatMap({ try timed($0, state) }) {
             var operation = operation
             if operation.kind == .insert { operation.values = operation.values.overlaid(with: unshownKey) }
             let time = operation.isReview ? operation.time : laterTime(operation.time, than: state, former, &clock)
@@ -266,7 +266,7 @@ struct LocalChangeWriter {
     }
 
     /// Divides possibly written values by the times their columns get.
-    private func timed(_ operation: CapturedOperation, _ state: ObjectState) -> [CapturedOperation] {
+    private func timed(_ operation: CapturedOperation, _ state: ObjectState) throws -> [CapturedOperation] {
         guard operation.isReview else { return [operation] }
         var byTime: [HybridTime: ColumnValues] = [:]
         var rest: ColumnValues = [:]
@@ -281,6 +281,12 @@ struct LocalChangeWriter {
             }
             // A remote value waiting for its column is newer.
             if state.kept.fields[column] != nil { continue }
+            // An unwritten column shows its default everywhere.
+            if state.registers.stamp(of: column) == nil,
+                try access.defaultValue(of: table.columns[column]) ?? .null == value
+            {
+                continue
+            }
             // A value that a migration computed is as old as the row, which nobody has written since.
             let row = table.columns[column].hasOtherMeanings ? nil : state.registers.newest
             if let known = state.registers.stamp(of: column) ?? row, known.time < .latest {

@@ -30,26 +30,34 @@ struct RenamedTables {
     /// - Parameter known: names known by other means than triggers, by number.
     func update(_ known: [Int: String]) throws {
         let before = try TableNames.load(connection)
-        var travelling: [Int: String] = [:]
-        var registered: [String: Set<String>] = [:]
         let tables = RegisteredTables(connection)
-        for entry in try tables.all() where !isFerryName(entry.name) {
-            travelling[entry.number] = entry.name
-            let columns = Set(try tables.columns(of: entry.number).map(foldedName))
-            registered[foldedName(entry.name), default: []].formUnion(columns)
-        }
+        let entries = try tables.all().filter { !isFerryName($0.name) }
+        let travelling = Dictionary(entries.map { ($0.number, $0.name) }) { first, _ in first }
         let owners = try triggered().merging(known) { $1 }
         let byName = Dictionary(owners.map { (foldedName($1), $0) }) { first, _ in first }
-        let present = try names().map { name in
-            TableNaming.Present(
-                name: name, owner: byName[foldedName(name)].flatMap { travelling[$0] },
-                columns: Set(
-                    try connection.rows("SELECT name FROM pragma_table_info(?)", .text(name)).map {
-                        foldedName($0[0].text)
-                    }))
+        let present = try names().map { name in (name, owner: byName[foldedName(name)].flatMap { travelling[$0] }) }
+        let taken = Set((entries.map(\.name) + before.local.values).map(foldedName))
+        let isAsBefore = present.allSatisfy { name, owner in
+            owner.map { equalNames(before.local($0), name) } ?? !taken.contains(foldedName(name))
         }
-        let names = TableNaming(present, registered: registered, before).decided()
+        if isAsBefore { return }
+        var registered: [String: Set<String>] = [:]
+        for entry in entries {
+            registered[foldedName(entry.name), default: []].formUnion(
+                try tables.columns(of: entry.number).map(foldedName))
+        }
+        let described = try present.map { name, owner in
+            TableNaming.Present(name: name, owner: owner, columns: try columns(of: name))
+        }
+        let made: [String: Int] = try MetaTable(connection: connection).json(.triggers) ?? [:]
+        let wereHere = Set(entries.filter { made["\($0.number)"] != nil }.map { foldedName($0.name) })
+        let names = TableNaming(described, registered: registered, wereHere: wereHere, before).decided()
         if names != before { try names.save(MetaTable(connection: connection)) }
+    }
+
+    private func columns(of table: String) throws -> Set<String> {
+        Set(
+            try connection.rows("SELECT name FROM pragma_table_info(?)", .text(table)).map { foldedName($0[0].text) })
     }
 
     /// The names of the app's tables.

@@ -122,7 +122,7 @@ struct Tracking {
             try PendingTable(connection).rename(columns, in: number, width: registry[number].keyColumns.count)
         }
         let ruled = try unseen.recordRules(registry, schema)
-        let returned = tablesWithReturnedColumns(registry, registered, coverage.mapValues(\.columns))
+        let returned = returnedColumns(registry, registered, coverage.mapValues(\.columns))
         if isPacked { try meanings.appendRewritten(registry) } else { try meanings.recordRewritten(registry) }
         try PendingTable(connection).widen(to: registry.keyWidth)
         // Parents first: a child's record then finds the parent's record, even if a flush ends in between.
@@ -131,7 +131,9 @@ struct Tracking {
         let local = registry.parentsFirst.filter { planned.contains($0.id) }
         let begun = try BeforeImageTable.makeAbsent(local, connection)
         for table in local {
-            let hasNews = try makeTriggers(table, present, renamed[table.id] ?? [:]) || begun.contains(table.id)
+            let old = Set((renamed[table.id] ?? [:]).keys).union(returned[table.id] ?? [])
+            let hasNews =
+                try makeTriggers(table, present, renamed[table.id] ?? [:], written: old) || begun.contains(table.id)
             if hasNews || !triggered.contains(table.id) { news.adopted.append(table.id) }
             if arriving.contains(table.id) {
                 // The rows come from a former generation (`GenerationChange`).
@@ -164,7 +166,7 @@ struct Tracking {
             let hasLostColumns = try DigestCoverage.enter(
                 table, local.map { TableShape(table, $0, registry) }, connection)
             let isRemade = table.isLocal && known.contains(number) && !triggered.contains(number)
-            if hasLostColumns || isRemade || returned.contains(number) { news.reshaped.append(number) }
+            if hasLostColumns || isRemade || returned[number] != nil { news.reshaped.append(number) }
             if hasLostColumns || isRemade || ruled.contains(number) { news.unproven.append(number) }
         }
         try unseen.recordTriggers()
@@ -192,19 +194,23 @@ struct Tracking {
         return counts
     }
 
-    /// The tables with a column that they had before, and lacked for a while. Such a column shows its default, and the
-    /// checksums are of its former values.
+    /// The columns that tables had before, and lacked for a while. Such a column shows its default, and the checksums are
+    /// of its former values.
     /// - Parameters:
     ///   - registered: the number of columns of each table before this update.
     ///   - covered: the columns covered by the object checksums.
-    private func tablesWithReturnedColumns(
+    private func returnedColumns(
         _ registry: Registry, _ registered: [Int: Int], _ covered: [Int: [Int]]
-    ) -> Set<Int> {
-        Set(
-            registry.tables.values.filter { table in
-                guard table.isLocal, let former = covered[table.id], !former.isEmpty else { return false }
-                return table.localColumns.contains { $0.id < registered[table.id] ?? 0 && !former.contains($0.id) }
-            }.map(\.id))
+    ) -> [Int: Set<Int>] {
+        var found: [Int: Set<Int>] = [:]
+        for table in registry.tables.values {
+            guard table.isLocal, let former = covered[table.id], !former.isEmpty else { continue }
+            for column in table.localColumns
+            where column.id < registered[table.id] ?? 0 && !former.contains(column.id) {
+                found[table.id, default: []].insert(column.id)
+            }
+        }
+        return found
     }
 
     /// The foreign keys added to the schema since the last check, and broken by present rows.
@@ -240,15 +246,16 @@ struct Tracking {
 
     /// Replaces a table's triggers by triggers for the present columns, unless they are equal: each dropped or made
     /// trigger makes SQLite read the schema.
+    /// - Parameter written: new columns that rows of the state may have a former value of: they show their default now.
     /// - Returns: true if the database has new columns; peers' values may wait for them.
     private func makeTriggers(
-        _ table: TrackedTable, _ present: PresentTriggers, _ renamed: ColumnOrigins.Renamed
+        _ table: TrackedTable, _ present: PresentTriggers, _ renamed: ColumnOrigins.Renamed, written: Set<Int>
     ) throws -> Bool {
         let statements = CaptureTriggers(table: table).statements
         let areThere = present.are(statements, of: table)
         if !areThere { try drop(present.names(ofTable: table.id)) }
         let added = try BeforeImageTable(table, connection).alter(renamed)
-        for column in added { try recordValues(of: column, table, ofAllRows: renamed[column.id] != nil) }
+        for column in added { try recordValues(of: column, table, ofAllRows: written.contains(column.id)) }
         if !areThere { try connection.executeScript(statements.joined(separator: ";\n")) }
         return !added.isEmpty
     }
@@ -289,7 +296,7 @@ struct Tracking {
 
     /// Records values of a new column from before its triggers: every value but the default. For a column that replaces
     /// others, all rows are recorded. A peer's value waiting for the column takes precedence (`LocalChangeWriter`).
-    /// - Parameter ofAllRows: true for a new column with the former name of a renamed column.
+    /// - Parameter ofAllRows: true for a new column with the former name of a renamed or dropped column.
     private func recordValues(of column: TrackedColumn, _ table: TrackedTable, ofAllRows: Bool) throws {
         let condition =
             column.precursors.isEmpty && !ofAllRows

@@ -110,6 +110,29 @@ final class RenamedColumnTests: XCTestCase {
         try fleet.assertSettled("SELECT id, title, c1, c39 FROM item ORDER BY id", "1|ONE|5|6\n2|two|0|0\n")
     }
 
+    /// The devices have lost the former values, and a device that joins must not find them in the container.
+    func testAJoiningDeviceShowsTheDefaultsOfAColumnThatIsMadeAgain() throws {
+        let fleet = try makeFleet()
+        for device in 0...1 { try fleet.shell(device, rename) }
+        try fleet.settle()
+        try fleet.shell(0, "UPDATE item SET title = 'TWO' WHERE id = 2")
+        for replica in fleet.replicas { try replica.store.alter("ALTER TABLE item DROP COLUMN size") }
+        try fleet.settle()
+        try fleet.shell(0, "INSERT INTO item(title) VALUES ('four')")
+        try fleet.settle()
+        for device in 0...1 {
+            try fleet.shell(
+                device,
+                "ALTER TABLE item ADD COLUMN name TEXT DEFAULT 'new'; ALTER TABLE item ADD COLUMN size INTEGER DEFAULT 0"
+            )
+        }
+        try fleet.settle()
+        try fleet.join()
+        try fleet.assertSettled(
+            "SELECT id, title, name, size FROM item ORDER BY id",
+            "1|one|new|0\n2|TWO|new|0\n3|three|new|0\n4|four|new|0\n")
+    }
+
     func testAColumnOfADeclaredIdentityGetsAnotherName() throws {
         let fleet = try Fleet()
         try fleet.start(

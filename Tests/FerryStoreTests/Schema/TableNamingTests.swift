@@ -10,11 +10,12 @@ final class TableNamingTests: XCTestCase {
     }
 
     private func names(
-        _ present: [TableNaming.Present], registered: [String], _ before: [String: String] = [:]
+        _ present: [TableNaming.Present], registered: [String], _ before: [String: String] = [:],
+        ofOthers: Set<String> = []
     ) -> [String: String] {
         TableNaming(
             present, registered: Dictionary(uniqueKeysWithValues: registered.map { ($0, ["name", "size"]) }),
-            TableNames(before)
+            wereHere: Set(registered).subtracting(ofOthers), TableNames(before)
         ).decided().local
     }
 
@@ -58,6 +59,11 @@ final class TableNamingTests: XCTestCase {
         XCTAssertEqual(names([present("item", "new_item")], registered: ["item", "new_item"]), [:])
         let another = [present("item", "new_item", ["id", "colour"])]
         XCTAssertEqual(names(another, registered: ["item", "new_item"]), ["new_item": "item"])
+    }
+
+    func testAnotherDevicesTableOfTheNewNameIsAnotherTable() {
+        let tables = [present("thing", "item")]
+        XCTAssertEqual(names(tables, registered: ["item", "thing"], ofOthers: ["thing"]), ["item": "thing"])
     }
 
     func testADroppedTableKeepsItsName() {
