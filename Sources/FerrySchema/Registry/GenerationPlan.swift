@@ -37,6 +37,10 @@ package struct GenerationPlan {
                 }
                 continue
             }
+            if case .key(let columns) = present.identity, let key = try renamed(columns, present, table) {
+                try renameReferences(
+                    of: record.name, Dictionary(zip(columns.map(foldedName), key)) { first, _ in first })
+            }
             let isHeld = try hasRows(present.number)
             if !isPacked, isHeld, let key = try formerKey(of: present, table, &generations) {
                 generations.leaving["\(present.number)"] = key
@@ -118,6 +122,19 @@ package struct GenerationPlan {
             if table.column(former) != nil || values.contains(foldedName(name)) { return nil }
         }
         return table.primaryKey
+    }
+
+    /// Gives references named by the selection the present names of renamed key columns.
+    /// - Parameter names: the present names by the former names in lower case.
+    private func renameReferences(of table: String, _ names: [String: String]) throws {
+        guard let text = try meta.string(.selection) else { return }
+        var selection = try SelectionText.parse(text)
+        for index in selection.references.indices where equalNames(selection.references[index].table, table) {
+            let column = selection.references[index].column
+            selection.references[index].column = names[foldedName(column)] ?? column
+        }
+        let renamed = try SelectionText.format(selection)
+        if renamed != text { try meta.set(.selection, renamed) }
     }
 
     // MARK: Index for finding rows

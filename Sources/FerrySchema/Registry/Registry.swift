@@ -128,7 +128,10 @@ package struct Registry: Sendable {
         for table in tables.values { table.finish() }
         let plain = try PlainReferenceList(connection).applied()
         for number in tables.keys.sorted() { link(number, schema, plain) }
-        for reference in selection?.references ?? [] { link(reference) }
+        for reference in selection?.references ?? [] {
+            let origins = table(named: reference.table).flatMap { present.origins["\($0.id)"] } ?? [:]
+            link(reference, origins)
+        }
         resolveReferences()
         try take(PolicyList(connection).applied())
         for table in tables.values { table.finish() }
@@ -200,20 +203,8 @@ package struct Registry: Sendable {
     /// - Parameter joined: the present names when this database joined; empty for the declared names.
     private func findDeclaredColumns(of table: TrackedTable, _ origins: [String: [Int]], _ joined: [String]) {
         guard case .declared(let names) = table.identity else { return }
-        // By the former column, the columns that replaced this column alone.
-        var successors: [Int: Int] = [:]
-        for column in table.columns {
-            if let formers = origins[foldedName(column.name)], formers.count == 1 { successors[formers[0]] = column.id }
-        }
         table.declaredColumns = names.enumerated().map { place, name in
-            if let column = table.localColumns.first(where: { equalNames($0.name, name) }) { return column.id }
-            let start = place < joined.count ? joined[place] : name
-            var column = table.columns.first { equalNames($0.name, start) }?.id
-            for _ in table.columns {
-                guard let present = column, !table.columns[present].isLocal else { return column }
-                column = successors[present]
-            }
-            return nil
+            table.present(name, origins) ?? (place < joined.count ? table.present(joined[place], origins) : nil)
         }
     }
 
@@ -361,10 +352,10 @@ package struct Registry: Sendable {
     }
 
     /// Adds a reference named by the selection and undeclared in the schema, if table and column exist here.
-    private mutating func link(_ reference: UndeclaredReference) {
+    /// - Parameter origins: the former columns of the child's columns, by name in lower case.
+    private mutating func link(_ reference: UndeclaredReference, _ origins: [String: [Int]]) {
         guard let child = table(named: reference.table), let parent = table(named: reference.parent),
-            child.isLocal, parent.isLocal, parent.isMapped, let column = child.columnID(reference.column),
-            child.columns[column].isLocal,
+            child.isLocal, parent.isLocal, parent.isMapped, let column = child.present(reference.column, origins),
             !child.foreignKeys.contains(where: { $0.columns == [column] && $0.parent == parent.id })
         else { return }
         parent.incoming.append(.init(table: child.id, foreignKey: child.foreignKeys.count))

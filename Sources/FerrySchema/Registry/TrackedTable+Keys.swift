@@ -2,6 +2,25 @@ import FerryCore
 import FerrySQL
 
 extension TrackedTable {
+    /// The local column of a name, or the local column that a column of this name was renamed to; `nil` for a column that is
+    /// gone.
+    /// - Parameter origins: the former columns of columns, by name in lower case (`Generations.origins`).
+    package func present(_ name: String, _ origins: [String: [Int]]) -> Int? {
+        let known = columnID(name)
+        if let known, columns[known].isLocal { return known }
+        // By the former column, the columns that replaced this column alone.
+        var successors: [Int: Int] = [:]
+        for column in columns {
+            if let formers = origins[foldedName(column.name)], formers.count == 1 { successors[formers[0]] = column.id }
+        }
+        var column = known
+        for _ in columns {
+            guard let present = column, !columns[present].isLocal else { return column }
+            column = successors[present]
+        }
+        return nil
+    }
+
     /// True if the primary key is claimed like a UNIQUE value, because IDs distinguish keys equal in SQLite.
     package var isKeyClaimed: Bool { uniqueIndexes.contains(where: \.isKey) }
 

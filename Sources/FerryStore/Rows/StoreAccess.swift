@@ -139,14 +139,18 @@ final class StoreAccess {
         return made
     }
 
-    /// The references named by the selection, if this database has their tables and columns.
+    /// The references named by the selection, if this database has their tables and columns, with the present names of
+    /// columns.
     func references() throws -> [UndeclaredReference] {
         guard let text = try meta.string(.selection) else { return [] }
-        return try SelectionText.parse(text).references.filter { reference in
+        let origins = try Generations.load(meta).origins
+        return try SelectionText.parse(text).references.compactMap { reference in
             guard let table = registry.table(named: reference.table), table.isLocal,
-                let column = table.columnID(reference.column)
-            else { return false }
-            return table.columns[column].isLocal && registry.table(named: reference.parent)?.isLocal ?? false
+                registry.table(named: reference.parent)?.isLocal ?? false,
+                let column = table.present(reference.column, origins["\(table.id)"] ?? [:])
+            else { return nil }
+            return UndeclaredReference(
+                table: reference.table, column: table.columns[column].name, parent: reference.parent)
         }
     }
 

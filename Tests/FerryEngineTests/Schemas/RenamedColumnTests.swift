@@ -133,6 +133,31 @@ final class RenamedColumnTests: XCTestCase {
             "1|one|new|0\n2|TWO|new|0\n3|three|new|0\n4|four|new|0\n")
     }
 
+    func testAColumnWithAnUndeclaredReferenceGetsAnotherName() throws {
+        for key in ["PRIMARY KEY(note, tag)", "UNIQUE(note, tag)"] {
+            let fleet = try Fleet()
+            try fleet.start(
+                """
+                CREATE TABLE note(id INTEGER PRIMARY KEY, v TEXT);
+                CREATE TABLE link(n INTEGER\(key.hasPrefix("U") ? " PRIMARY KEY" : ""), note INT, tag TEXT, \(key));
+                INSERT INTO note VALUES (1, 'n'); INSERT INTO link(note, tag) VALUES (1, 'old');
+                """, selection: TableSelection(references: [.init(table: "link", column: "note", parent: "note")]))
+            try fleet.join()
+            for device in 0...1 { try fleet.shell(device, "ALTER TABLE link RENAME COLUMN note TO note_id") }
+            try fleet.settle()
+            try fleet.join()
+            for device in 0...2 {
+                try fleet.shell(
+                    device,
+                    "INSERT INTO note VALUES (2, 'by \(device)'); INSERT INTO link(note_id, tag) VALUES (2, 'of \(device)')"
+                )
+            }
+            try fleet.assertSettled(
+                "SELECT v, tag FROM link JOIN note ON note.id = note_id ORDER BY tag",
+                "by 0|of 0\nby 1|of 1\nby 2|of 2\nn|old\n")
+        }
+    }
+
     func testAColumnOfADeclaredIdentityGetsAnotherName() throws {
         let fleet = try Fleet()
         try fleet.start(
