@@ -399,6 +399,21 @@ final class RemoteBackendTests: XCTestCase {
         assertThrows(.invalidArgument) { try backend.writeOnce("devices/../x", [1]) }
     }
 
+    func testHeadsOfManyDevicesAreReadAheadAndEachOnce() throws {
+        let storage = MemoryStorage()
+        let writer = try create(storage)
+        let devices = (1...100).map { DeviceID(high: 7, low: $0) }
+        for device in devices { try publish(writer, device, 1) }
+        let (_, reader) = try open(storage)
+        storage.resetCounts()
+        reader.prefetchHeads(of: devices)
+        XCTAssertEqual(storage.count(.get), Container.headsAhead)
+        var heads: [DeviceID] = []
+        try reader.forEachHead(of: devices) { device, head in if try head.get() != nil { heads.append(device) } }
+        XCTAssertEqual(heads, devices)
+        XCTAssertEqual(storage.count(.get), devices.count)
+    }
+
     func testReadingAheadFetchesManyAtOnceAndEachOnce() throws {
         let storage = MemoryStorage()
         let writer = try create(storage)
