@@ -53,7 +53,7 @@ package struct TableNaming {
         // Renamed tables first: the others depend on where these went.
         for table in present {
             guard let owner = table.owner, !equalNames(before.local(owner), table.name) else { continue }
-            if replaced(by: table, owner, before) != nil {
+            if replacesDroppedTable(table, owner, before) {
                 names.set(nil, for: owner)
             } else {
                 names.set(table.name, for: owner)
@@ -66,15 +66,15 @@ package struct TableNaming {
         }
     }
 
-    /// The table in whose place another table was put: dropped, with much the same columns. A rebuild looks like that if
-    /// Ferry looked in the middle.
-    private func replaced(by table: Present, _ owner: String, _ before: TableNames) -> String? {
+    /// True if a table was put in the place of a dropped one with much the same columns. A rebuild looks like that if Ferry
+    /// looked in the middle.
+    private func replacesDroppedTable(_ table: Present, _ owner: String, _ before: TableNames) -> Bool {
         let former = before.travelling(table.name)
         guard !equalNames(former, owner), wereHere.contains(foldedName(former)),
             let columns = registered[foldedName(former)],
             !present.contains(where: { $0.owner.map { equalNames($0, former) } ?? false })
-        else { return nil }
-        return Self.areAlike(columns, table.columns) ? former : nil
+        else { return false }
+        return Self.areAlike(columns, table.columns)
     }
 
     /// Places a table without triggers under a name that a renamed table had, or has travelled under.

@@ -56,9 +56,9 @@ struct UnseenTables {
 
     private func counts() throws -> [Int: (triggers: Int, hasInsert: Bool)] {
         var names: [Int: String] = [:]
-        let renamed = try TableNames.load(connection).local
+        let renamed = try TableNames.load(connection)
         for entry in try RegisteredTables(connection).all() {
-            names[entry.number] = foldedName(renamed[entry.name] ?? entry.name)
+            names[entry.number] = foldedName(renamed.local(entry.name))
         }
         var counts: [Int: (triggers: Int, hasInsert: Bool)] = [:]
         try connection.forEachRow("SELECT name, tbl_name FROM sqlite_schema WHERE type = 'trigger'") { row in

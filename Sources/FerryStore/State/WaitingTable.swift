@@ -34,7 +34,7 @@ package struct WaitingTable: Codable, Equatable, Sendable {
         let missing = Set(mark.tables.values).sorted().joined(separator: ", ")
         let held = mark.holdsNotes ? try PendingTable(connection).counts() : [:]
         let waiting = try AnomalyTable.waitingCounts(connection)
-        let names = try TableNames.load(connection).local
+        let names = try TableNames.load(connection)
         let tables = try RegisteredTables(connection).all().sorted {
             (foldedName($0.name), $0.number) < (foldedName($1.name), $1.number)
         }
@@ -42,7 +42,7 @@ package struct WaitingTable: Codable, Equatable, Sendable {
             let (rows, unpacked) = (waiting[table.number] ?? 0, held[table.number] ?? 0)
             if rows == 0, unpacked == 0 { return nil }
             return WaitingTable(
-                table: names[table.name] ?? table.name, rows: rows, unpacked: unpacked,
+                table: names.local(table.name), rows: rows, unpacked: unpacked,
                 missing: mark.tables["\(table.number)"] ?? missing)
         }
     }
