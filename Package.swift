@@ -49,15 +49,16 @@ let package = Package(
         .target(
             name: "FerryStore",
             dependencies: [
-                "FerryCore", "FerryMerge", "FerryReferenceModel", "FerrySQL", "FerrySchema", "CFerrySQLite",
+                "FerryCore", "FerryMerge", "FerryReferenceModel", "FerryContent", "FerrySQL", "FerrySchema",
+                "CFerrySQLite",
                 .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
         .target(
             name: "FerryEngine",
             dependencies: [
-                "FerryCore", "FerryMerge", "FerryLog", "FerrySeal", "FerryContainer", "FerryMembers", "FerrySchema",
-                "FerryStore",
+                "FerryCore", "FerryMerge", "FerryLog", "FerrySeal", "FerryContainer", "FerryContent", "FerryMembers",
+                "FerrySchema", "FerryStore",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),

@@ -118,6 +118,13 @@ package struct PackDirectory: Hashable, Sendable {
         guard reader.isAtEnd else { throw ByteReader.malformed("a pack's directory goes on after its end") }
     }
 
+    /// Reads a directory as a pack's row has it.
+    /// - Throws: `damagedFile`.
+    package init(inRow bytes: ArraySlice<UInt8>, isSealed: Bool) throws(FerryError) {
+        try self.init(
+            decoding: bytes, start: isSealed ? SealedPack.headerLength : PackFrame.headerLength, isSealed: isSealed)
+    }
+
     private static func arePossible(_ form: ChunkPlace.Form, stored: Int, count: Int, _ isSealed: Bool) -> Bool {
         if isSealed {
             // A compressed chunk is never longer than the chunk.

@@ -14,6 +14,7 @@ package struct OwnNames {
         }
         var names = Self.fixed
         if try Self.isSealed(connection) { names.formUnion(Self.sealed) }
+        if try DocumentTables.areMade(MetaTable(connection: connection)) { names.formUnion(DocumentTables.names) }
         for number in try RegisteredTables(connection).numbers() {
             names.insert("\(Self.objects)\(number)")
             names.insert("\(Self.oldRows)\(number)")
@@ -38,7 +39,7 @@ package struct OwnNames {
     /// The tables of stores of sealed containers, besides `fixed`.
     package static let sealed = tables(in: StoreTables.createSealed)
 
-    private static func tables(in script: String) -> Set<String> {
+    static func tables(in script: String) -> Set<String> {
         let words = script.split(whereSeparator: { $0.isWhitespace || $0 == "(" })
         return Set(
             zip(words, words.dropFirst()).compactMap { word, next in
@@ -58,8 +59,8 @@ package struct OwnNames {
     /// name that begins with `ferry_` may be a travelling table of a newer Ferry.
     package static func stays(_ name: String) -> Bool {
         let folded = foldedName(name)
-        if travelling.contains(folded) { return false }
-        return fixed.contains(folded) || sealed.contains(folded) || folded.hasPrefix(objects)
+        if mayTravel(folded) { return false }
+        return fixed.contains(folded) || DocumentTables.names.contains(folded) || sealed.contains(folded) || folded.hasPrefix(objects)
             || folded.hasPrefix(oldRows)
     }
 
@@ -126,8 +127,16 @@ package struct OwnNames {
 
     /// The table of the policies.
     package static let policyTable = "ferry_policy"
-    /// Ferry's own travelling tables: the content of the key-value store, and the policies.
-    package static let travelling: Set<String> = ["ferry_kv_value", "ferry_kv_member", "ferry_kv_counter", policyTable]
+    /// Ferry's own travelling tables in every store: the content of the key-value store, and the policies.
+    private static let travelling: Set<String> = ["ferry_kv_value", "ferry_kv_member", "ferry_kv_counter", policyTable]
+
+    /// True for a name of a table of Ferry's own that travels. An app's table may have such a name, too.
+    package static func mayTravel(_ name: String) -> Bool { travelling.contains(name) || DocumentTables.contains(name) }
+
+    /// Whether a table is one of Ferry's own that travel.
+    package static func isTravelling(_ name: String, columns: some Sequence<String>) -> Bool {
+        travelling.contains(name) || DocumentTables.isTravelling(name, columns: columns)
+    }
 }
 
 /// Allocates numbers for registered tables, skipping numbers with table names in use. Reads the schema's names once, at

@@ -26,8 +26,7 @@ package struct SchemaReader {
         for entry in entries {
             guard case .text(let nameBytes) = entry[0] else { continue }
             let name = String(decoding: nameBytes, as: UTF8.self)
-            let isOwn = own.contains(table: name) && !OwnNames.travelling.contains(name)
-            if isOwn || name.hasPrefix("sqlite_") { continue }
+            if own.contains(table: name) && !OwnNames.mayTravel(name) || name.hasPrefix("sqlite_") { continue }
             guard let (kindName, withoutRowID) = kinds[name], let kind = SchemaTable.Kind(rawValue: kindName)
             else { continue }
             var sql = ""
@@ -44,9 +43,9 @@ package struct SchemaReader {
             version: try version(), tables: tables.map { $0.renamed(travelling) }, hasTriggers: hasTriggers)
     }
 
-    /// True if no table by this name may travel. Names beginning with `ferry_` belong to Ferry.
-    package static func isReserved(_ name: String) -> Bool {
-        isFerryName(name) && !OwnNames.travelling.contains(name)
+    /// True if a table's name begins with `ferry_`, and the table is none of Ferry's own that travel.
+    package static func isReserved(_ table: SchemaTable) -> Bool {
+        isFerryName(table.name) && !OwnNames.isTravelling(table.name, columns: table.columns.map(\.name))
     }
 
     private func readTable(

@@ -146,7 +146,7 @@ package struct Registry: Sendable {
         let table = self[number]
         guard numbers[foldedName(table.name)] == number, let local = schema.table(table.name), local.kind == .table,
             // An app's table may have the name of a travelling table of a newer Ferry. The app's table stays.
-            !local.primaryKey.isEmpty, !SchemaReader.isReserved(table.name)
+            !local.primaryKey.isEmpty, !SchemaReader.isReserved(local)
         else { return nil }
         if let key = generations.leaving["\(number)"], let former = local.identified(by: key) {
             leaving.insert(number)

@@ -145,8 +145,8 @@ package struct TrackingPlan: Equatable {
         case .table: break
         }
         if bookkeepingTables.contains(foldedName(table.name)) { return "notes this database's own migrations" }
-        if OwnNames.travelling.contains(table.name) { return nil }
-        if SchemaReader.isReserved(table.name) {
+        if OwnNames.isTravelling(table.name, columns: table.columns.map(\.name)) { return nil }
+        if SchemaReader.isReserved(table) {
             return "its name begins with ferry_, as only Ferry's own may that travel"
         }
         if let only = selection.only, !only.contains(where: { equalNames($0, table.name) }) { return "not selected" }

@@ -138,7 +138,7 @@ struct PolicySettings {
 
     private func table(_ name: String) -> TrackedTable? {
         access.registry.table(called: name).flatMap {
-            $0.isLocal && !OwnNames.travelling.contains($0.name) ? $0 : nil
+            $0.isLocal && !OwnNames.mayTravel($0.name) ? $0 : nil
         }
     }
 

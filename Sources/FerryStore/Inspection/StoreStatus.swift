@@ -108,7 +108,7 @@ extension StoreStatus {
     private static func unseenTables(_ plan: TrackingPlan, _ access: StoreAccess) throws -> [String] {
         let triggered = try UnseenTables(access.connection).tablesWithTriggers()
         return plan.tracked.map(\.name).filter { name in
-            if OwnNames.travelling.contains(name) { return false }
+            if isFerryName(name) { return false }
             return access.registry.table(named: name).map { !triggered.contains($0.id) } ?? true
         }.map { access.registry.table(named: $0)?.localName ?? $0 }
     }

@@ -60,7 +60,7 @@ struct ChangesetAdmission {
     private static func objection(to changes: TableChanges) -> String? {
         let name = changes.name
         if name.isEmpty || name.contains("\0") { return "it names a table as no table can be named" }
-        let ownIdentity = ownIdentities[name]
+        let ownIdentity = ownIdentities[name] ?? DocumentTables.identities[name]
         if foldedName(name).hasPrefix("sqlite_") || OwnNames.stays(name) {
             return "it names the table \(name), which cannot travel"
         }

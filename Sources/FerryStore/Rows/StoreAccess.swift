@@ -77,6 +77,7 @@ final class StoreAccess {
         digests = obligations.digests
         devices = try former?.devices ?? DeviceNumbers(connection)
         conflicts = former?.conflicts ?? ConflictTable(connection, devices, clock)
+        conflicts.silent = Set(DocumentTables.silent.compactMap { registry.table(named: $0)?.id })
         contexts = former?.contexts ?? ContextLog(connection, devices)
         unified = UnifiedObjects(connection)
         anomalyTokens = AnomalyTokens(connection)

@@ -50,6 +50,7 @@ struct ConflictLog {
         _ kind: ConflictKind, of object: RowToken, column: Int?, lost: (value: FieldValue?, stamp: Stamp),
         kept: (value: FieldValue?, stamp: Stamp)
     ) throws {
+        if log.silent.contains(object.table) { return }
         let entry = Entry(kind: kind, object: object, column: column, lost: lost, kept: kept)
         guard let gathered else { return try log.write(entry) }
         gathered.entries.append(entry)
@@ -74,6 +75,8 @@ final class ConflictTable {
     private let insertion: LazyStatement
     /// Number of recorded conflicts. A rollback of a savepoint must restore the number.
     @exclusivity(unchecked) var recorded = 0
+    /// The numbers of tables whose conflicts say nothing to anybody.
+    @exclusivity(unchecked) var silent: Set<Int> = []
 
     init(_ connection: SQLConnection, _ devices: DeviceNumbers, _ clock: any WallClock) {
         self.connection = connection

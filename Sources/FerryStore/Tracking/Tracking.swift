@@ -58,8 +58,23 @@ struct Tracking {
         if try reader.version() != meta.integer(.schemaVersion) { return try update(rowsAreOld: false) }
         var registry = try Registry(connection, reader.read())
         if try lacksTriggers(registry) { return try update(rowsAreOld: false) }
+        if try needsDocumentTables(registry) { return try makeDocumentTables() }
         registry.news = try SchemaNews.load(meta)
         return registry
+    }
+
+    /// True if another device has contents or documents, and this database has no tables for them yet.
+    private func needsDocumentTables(_ registry: Registry) throws -> Bool {
+        let arrived = DocumentTables.identities.keys.contains { registry.table(named: $0).map { !$0.isLocal } ?? false }
+        return try arrived && !DocumentTables.areMade(meta) && DocumentTables.nameInTheWay(connection) == nil
+    }
+
+    /// Makes the tables of contents and documents, and tracks those that travel.
+    /// - Throws: `unsupportedTable` where the app uses one of their names.
+    @discardableResult
+    func makeDocumentTables() throws -> Registry {
+        try DocumentTables.make(meta)
+        return try update(rowsAreOld: false)
     }
 
     /// True if triggers are missing or have an outdated text: an earlier version of Ferry made fewer triggers. That

@@ -1,0 +1,139 @@
+import FerryContent
+import FerryCore
+import FerrySQL
+import FerrySchema
+
+/// Which contents list a chunk, and which packs have one: `ferry_chunk` and `ferry_chunk_use`, which follow from the rows of contents
+/// and packs.
+///
+/// Invariant: after `update` both tables speak of exactly the rows that are there. A row that no Ferry writes is passed over, and
+/// its reason is kept.
+package struct ChunkIndex {
+    /// A place of a chunk.
+    package struct Place: Hashable, Sendable {
+        package let pack: PackID
+        package let device: DeviceID
+        package let place: ChunkPlace
+    }
+
+    private let connection: SQLConnection
+
+    /// - Parameter connection: of a store that has the tables (`DocumentTables`), in a writing transaction for `update`.
+    package init(_ connection: SQLConnection) { self.connection = connection }
+
+    // MARK: Upkeep
+
+    /// Whether rows came or went since the last update.
+    package func isOutdated() throws -> Bool {
+        try connection.count(
+            """
+            SELECT EXISTS(SELECT id FROM ferry_pack EXCEPT SELECT pack FROM ferry_pack_local)
+                OR EXISTS(SELECT pack FROM ferry_pack_local EXCEPT SELECT id FROM ferry_pack)
+                OR EXISTS(SELECT id FROM ferry_content EXCEPT SELECT content FROM ferry_content_local)
+                OR EXISTS(SELECT content FROM ferry_content_local EXCEPT SELECT id FROM ferry_content)
+            """) != 0
+    }
+
+    /// Takes in rows that came, and forgets rows that went.
+    package func update() throws {
+        for row in try connection.rows("SELECT pack FROM ferry_pack_local EXCEPT SELECT id FROM ferry_pack") {
+            try connection.execute("DELETE FROM ferry_chunk WHERE pack = ?", row[0])
+            try connection.execute("DELETE FROM ferry_pack_local WHERE pack = ?", row[0])
+        }
+        for row in try connection.rows("SELECT content FROM ferry_content_local EXCEPT SELECT id FROM ferry_content") {
+            try connection.execute("DELETE FROM ferry_chunk_use WHERE content = ?", row[0])
+            try connection.execute("DELETE FROM ferry_content_local WHERE content = ?", row[0])
+            try connection.execute("DELETE FROM ferry_content_state WHERE content = ?", row[0])
+        }
+        for row in try connection.rows("SELECT id FROM ferry_pack EXCEPT SELECT pack FROM ferry_pack_local") {
+            try takePack(row[0])
+        }
+        for row in try connection.rows("SELECT id FROM ferry_content EXCEPT SELECT content FROM ferry_content_local") {
+            try takeContent(row[0])
+        }
+    }
+
+    private func takePack(_ key: FieldValue) throws {
+        var problem: String?
+        do {
+            guard let id = PackID(key), let pack = try ContentRows(connection).pack(id) else {
+                throw ByteReader.malformed("a pack's ID is impossible")
+            }
+            for entry in pack.directory.entries {
+                try connection.execute(
+                    "INSERT OR IGNORE INTO ferry_chunk(chunk, pack, offset, form, stored, size) VALUES (?, ?, ?, ?, ?, ?)",
+                    .blob(entry.id.bytes[...]), key, .integer(Int64(entry.place.offset)),
+                    .integer(Int64(entry.place.form.rawValue)), .integer(Int64(entry.place.stored)),
+                    .integer(Int64(entry.place.count)))
+            }
+        } catch let error as FerryError where error.code == .damagedFile {
+            problem = error.message
+        }
+        try connection.execute(
+            "INSERT INTO ferry_pack_local(pack, problem) VALUES (?, ?)", key, problem.map { .text($0) } ?? .null)
+    }
+
+    private func takeContent(_ key: FieldValue) throws {
+        var problem: String?
+        do {
+            guard let id = ContentID(key), let content = try ContentRows(connection).content(id) else {
+                throw ByteReader.malformed("a content's ID is impossible")
+            }
+            for chunk in content.list.chunks {
+                try connection.execute(
+                    "INSERT OR IGNORE INTO ferry_chunk_use(chunk, content) VALUES (?, ?)", .blob(chunk.id.bytes[...]),
+                    key)
+            }
+        } catch let error as FerryError where error.code == .damagedFile {
+            problem = error.message
+        }
+        try connection.execute(
+            "INSERT INTO ferry_content_local(content, problem) VALUES (?, ?)", key, problem.map { .text($0) } ?? .null)
+    }
+
+    // MARK: Questions
+
+    /// The places of a chunk.
+    package func places(of chunk: ChunkID) throws -> [Place] {
+        try connection.rows(
+            """
+            SELECT c.pack, p.device, c.offset, c.form, c.stored, c.size FROM ferry_chunk AS c
+            JOIN ferry_pack AS p ON p.id = c.pack WHERE c.chunk = ? ORDER BY c.pack
+            """, .blob(chunk.bytes[...])
+        ).compactMap { row in
+            guard let pack = PackID(row[0]), let device = DeviceID(row[1]),
+                let form = UInt8(exactly: row[3].number).flatMap(ChunkPlace.Form.init)
+            else { return nil }
+            return Place(
+                pack: pack, device: device,
+                place: ChunkPlace(offset: row[2].number, form: form, stored: row[4].number, count: row[5].number))
+        }
+    }
+
+    /// Whether a chunk needs no packing: a content lists it whose deletion is not known here (a content that is
+    /// held back alone does not count, nor does a pack that has the chunk).
+    /// - Parameter heldBack: contents that are deleted, and stay because something refers to them.
+    package func isKept(_ chunk: ChunkID, heldBack: Set<ContentID>) throws -> Bool {
+        let found = try connection.rows(
+            "SELECT content FROM ferry_chunk_use WHERE chunk = ? LIMIT \(heldBack.count + 1)", .blob(chunk.bytes[...]))
+        return found.contains { row in ContentID(row[0]).map { !heldBack.contains($0) } ?? false }
+    }
+
+    /// Rows of packs and contents that no Ferry writes, with the reason.
+    package func problems() throws -> [(row: String, reason: String)] {
+        try connection.rows(
+            """
+            SELECT hex(pack), problem FROM ferry_pack_local WHERE problem IS NOT NULL
+            UNION ALL SELECT hex(content), problem FROM ferry_content_local WHERE problem IS NOT NULL
+            """
+        ).map { ($0[0].text, $0[1].text) }
+    }
+}
+
+extension UniqueID {
+    /// An ID in a row; `nil` for anything but 16 bytes.
+    fileprivate init?(_ value: FieldValue) {
+        guard case .blob(let bytes) = value else { return nil }
+        self.init(bytes: bytes)
+    }
+}

@@ -1,0 +1,160 @@
+import FerryContent
+import FerryCore
+import FerrySQL
+import FerrySchema
+
+/// A content as its row says.
+package struct ContentRow: Hashable, Sendable {
+    package let id: ContentID
+    package let byteCount: Int
+    package let list: ContentList
+    /// The epoch whose key names the content and its chunks; `nil` for the key of an open container.
+    package let epoch: EpochID?
+
+    package init(id: ContentID, byteCount: Int, list: ContentList, epoch: EpochID?) {
+        self.id = id
+        self.byteCount = byteCount
+        self.list = list
+        self.epoch = epoch
+    }
+}
+
+/// A pack as its row says.
+package struct PackRow: Hashable, Sendable {
+    package let id: PackID
+    /// The device whose directory has the pack.
+    package let device: DeviceID
+    package let byteCount: Int
+    package let directory: PackDirectory
+    /// The epoch under which the pack is sealed; `nil` for a pack of an open container.
+    package let epoch: EpochID?
+
+    package init(id: PackID, device: DeviceID, byteCount: Int, directory: PackDirectory, epoch: EpochID?) {
+        self.id = id
+        self.device = device
+        self.byteCount = byteCount
+        self.directory = directory
+        self.epoch = epoch
+    }
+}
+
+/// The rows of contents and packs (`ferry_content`, `ferry_pack`): travelling tables, written as an app writes.
+///
+/// Invariant: rows of a content and of the packs with its chunks are written in one transaction.
+package struct ContentRows {
+    private let connection: SQLConnection
+
+    /// - Parameter connection: of a store that has the tables (`DocumentTables`).
+    package init(_ connection: SQLConnection) { self.connection = connection }
+
+    // MARK: Writing
+
+    /// Inserts a content. A content that is there stays.
+    /// - Throws: `limitExceeded`.
+    package func insert(_ content: ContentRow) throws {
+        try connection.execute(
+            "INSERT OR IGNORE INTO ferry_content(id, size, list, epoch) VALUES (?, ?, ?, ?)",
+            .blob(content.id.bytes[...]), .integer(Int64(content.byteCount)),
+            .blob(try content.list.encoded()[...]), content.epoch.value)
+    }
+
+    /// Inserts a pack. A pack that is there stays.
+    package func insert(_ pack: PackRow) throws {
+        try connection.execute(
+            "INSERT OR IGNORE INTO ferry_pack(id, device, bytes, list, epoch) VALUES (?, ?, ?, ?, ?)",
+            .blob(pack.id.bytes[...]), .blob(pack.device.bytes[...]), .integer(Int64(pack.byteCount)),
+            .blob(pack.directory.encoded[...]), pack.epoch.value)
+    }
+
+    // MARK: Reading
+
+    /// A content; `nil` without a row.
+    /// - Throws: `damagedFile` for a row that no Ferry writes.
+    package func content(_ id: ContentID) throws -> ContentRow? {
+        guard
+            let row = try connection.rows(
+                "SELECT size, list, epoch FROM ferry_content WHERE id = ?", .blob(id.bytes[...])
+            ).first
+        else { return nil }
+        return try Self.content(id, row)
+    }
+
+    static func content(_ id: ContentID, _ row: [FieldValue]) throws -> ContentRow {
+        guard case .integer(let size) = row[0], case .blob(let list) = row[1] else {
+            throw ByteReader.malformed("a content's row has no size or no list")
+        }
+        return ContentRow(
+            id: id, byteCount: Int(size), list: try ContentList(decoding: Array(list), byteCount: size),
+            epoch: try EpochID(row[2]))
+    }
+
+    /// A pack; `nil` without a row.
+    /// - Throws: as `content`.
+    package func pack(_ id: PackID) throws -> PackRow? {
+        guard
+            let row = try connection.rows(
+                "SELECT device, bytes, list, epoch FROM ferry_pack WHERE id = ?", .blob(id.bytes[...])
+            ).first
+        else { return nil }
+        return try Self.pack(id, row)
+    }
+
+    static func pack(_ id: PackID, _ row: [FieldValue]) throws -> PackRow {
+        guard case .blob(let device) = row[0], let device = DeviceID(bytes: device), case .integer(let bytes) = row[1],
+            (1...Int64(ContentLimits.packBytes)).contains(bytes), case .blob(let list) = row[2]
+        else { throw ByteReader.malformed("a pack's row has no device, or an impossible length") }
+        let epoch = try EpochID(row[3])
+        return PackRow(
+            id: id, device: device, byteCount: Int(bytes),
+            directory: try PackDirectory(inRow: list, isSealed: epoch != nil), epoch: epoch)
+    }
+
+    /// The packs of a device that have a row, without their lists.
+    package func packs(of device: DeviceID) throws -> Set<PackID> {
+        var packs: Set<PackID> = []
+        try connection.forEachRow("SELECT id FROM ferry_pack WHERE device = ?", [.blob(device.bytes[...])]) { row in
+            if let id: PackID = row.id(0) { packs.insert(id) }
+        }
+        return packs
+    }
+
+    /// Each pack's device and length, for who looks whether the files are there.
+    package func forEachPack(_ body: (PackID, DeviceID, Int) throws -> Void) throws {
+        try connection.forEachRow("SELECT id, device, bytes FROM ferry_pack ORDER BY device, id") { row in
+            if let id: PackID = row.id(0), let device: DeviceID = row.id(1) { try body(id, device, row.int(2)) }
+        }
+    }
+
+    /// The epochs whose keys name contents, or under which packs are sealed.
+    package func epochs() throws -> Set<EpochID> {
+        var epochs: Set<EpochID> = []
+        try connection.forEachRow("SELECT epoch FROM ferry_content UNION SELECT epoch FROM ferry_pack") { row in
+            if let id: EpochID = row.id(0) { epochs.insert(id) }
+        }
+        return epochs
+    }
+
+    /// The number of contents, and the bytes of all.
+    package func total() throws -> (contents: Int, bytes: Int) {
+        let row = try connection.rows("SELECT count(*), coalesce(sum(size), 0) FROM ferry_content")
+        return (row[0][0].number, row[0][1].number)
+    }
+}
+
+extension Optional<EpochID> {
+    fileprivate var value: FieldValue { map { .blob($0.bytes[...]) } ?? .null }
+}
+
+extension EpochID {
+    /// The epoch in a row: NULL, or 16 bytes.
+    /// - Throws: `damagedFile` for anything else.
+    fileprivate init?(_ value: FieldValue) throws {
+        switch value {
+        case .null: return nil
+        case .blob(let bytes):
+            guard let id = EpochID(bytes: bytes) else { throw ByteReader.malformed("a row names an impossible epoch") }
+            self = id
+        default: throw ByteReader.malformed("a row names an impossible epoch")
+        }
+    }
+}

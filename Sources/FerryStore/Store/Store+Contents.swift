@@ -1,0 +1,48 @@
+import FerryCore
+import FerrySQL
+import FerrySchema
+
+/// Contents and packs (Docs/Documents.md).
+extension Store {
+    /// True if the store has tables of contents and documents: since the first content, of this device or of another one.
+    package func hasDocumentTables() throws -> Bool {
+        try read { try DocumentTables.areMade(MetaTable(connection: $0)) }
+    }
+
+    /// Makes the tables of contents and documents, if the store has none.
+    /// - Throws: `notTracked`; `unsupportedTable` where the app uses one of the names.
+    package func makeDocumentTables() throws {
+        if try hasDocumentTables() { return }
+        try writeAsFerry { connection in
+            try StoreIdentity.required(connection)
+            let meta = MetaTable(connection: connection)
+            guard try !DocumentTables.areMade(meta) else { return ((), []) }
+            let tracking = Tracking(connection, clock: clock, random: random)
+            _ = try tracking.currentRegistry()
+            if try !DocumentTables.areMade(meta) { try tracking.makeDocumentTables() }
+            return ((), [])
+        }
+    }
+
+    /// The contents that are deleted, and stay because something refers to them.
+    package func heldBackContents() throws -> Set<ContentID> {
+        try readAccess { access in
+            guard let table = access.registry.table(named: DocumentTables.content)?.id else { return [] }
+            return Set(
+                try access.anomalies.objects(in: table, of: [.heldBack]).map {
+                    ContentID(high: $0.id.high, low: $0.id.low)
+                })
+        }
+    }
+
+    /// Brings the index of chunks up to date. Tables of Ferry's alone are written.
+    package func updateChunkIndex() throws {
+        if try read({ try !ChunkIndex($0).isOutdated() }) { return }
+        try note { try ChunkIndex($0).update() }
+    }
+
+    /// Reads contents and packs in one transaction.
+    package func readContents<Result>(_ body: (ContentRows, ChunkIndex) throws -> Result) throws -> Result {
+        try read { try body(ContentRows($0), ChunkIndex($0)) }
+    }
+}
