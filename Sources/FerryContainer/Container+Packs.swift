@@ -20,6 +20,11 @@ extension Container {
         return try locating(device, name) { try backend.read(name, range: range) }
     }
 
+    /// The path of a pack, as people see it.
+    package func packPath(_ id: PackID, of device: DeviceID) -> String {
+        backend.describe(Self.packName(id, of: device))
+    }
+
     /// How long a pack is, without reading; `nil` if the pack is not there, or nobody knows.
     package func packByteCount(_ id: PackID, of device: DeviceID) throws -> Int? {
         let name = Self.packName(id, of: device)

@@ -18,7 +18,7 @@ package final class ContentShelf: Sendable {
     private static let maximumEntries = 1_000_000
 
     package let root: String
-    let fileSystem: any FileSystem
+    package let fileSystem: any FileSystem
     private let random: any RandomSource
     private let state = Locked(State())
 

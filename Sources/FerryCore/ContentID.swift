@@ -1,6 +1,6 @@
 /// Names a content: a sequence of bytes that never changes. Also names a package, the files of a directory together.
-package typealias ContentID = UniqueID<ContentKind>
-package enum ContentKind {}
+public typealias ContentID = UniqueID<ContentKind>
+public enum ContentKind {}
 
 /// Names a chunk of contents, by a keyed hash of the chunk's bytes (Docs/Format.md, "Contents").
 package typealias ChunkID = UniqueID<ChunkKind>

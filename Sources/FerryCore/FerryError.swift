@@ -104,6 +104,13 @@ public struct FerryError: Error, Sendable {
         public static let accessDenied = Code(rawValue: "accessDenied")
         /// There are no credentials for an object storage, or a program that gives them is missing.
         public static let credentialsMissing = Code(rawValue: "credentialsMissing")
+        /// The bytes of a content are not on this device, and the pack that has them is not there yet, or was not asked for.
+        /// Fetch the content, or wait.
+        public static let contentNotHere = Code(rawValue: "contentNotHere")
+        /// No pack in the container has the bytes of a content, and this device has not either.
+        public static let contentLost = Code(rawValue: "contentLost")
+        /// A folder has another document by the name.
+        public static let nameTaken = Code(rawValue: "nameTaken")
         /// A bug in Ferry: an invariant does not hold.
         public static let internalInconsistency = Code(rawValue: "internalInconsistency")
     }

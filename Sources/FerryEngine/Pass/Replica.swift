@@ -1,4 +1,5 @@
 import FerryContainer
+import FerryContent
 import FerryCore
 import FerryLog
 import FerrySchema
@@ -19,6 +20,10 @@ public final class Replica: Sendable {
     /// The remote place that the container was last opened in, and the text that names it.
     let openPlace = Locked<(text: String, backend: any ContainerBackend)?>(nil)
     let heads: HeadCache
+    /// The bytes of contents beside the database.
+    let shelf: ContentShelf
+    /// What the fetcher of contents knows of its last look.
+    let fetching = Locked(ContentFetching())
     /// What is known of the membership of a sealed container.
     let memory = MembershipMemory()
     /// Memory of earlier looks at the container, for the syncs of this process.
@@ -59,6 +64,8 @@ public final class Replica: Sendable {
         heads = HeadCache(clock: environment.clock)
         quiet = UnchangedLogs(clock: environment.clock)
         lock = DeviceLock(databasePath: store.path)
+        shelf = ContentShelf(
+            besideDatabase: store.path, fileSystem: environment.fileSystem, random: environment.random)
     }
 
     /// Opens the database at a path.
@@ -184,8 +191,9 @@ public final class Replica: Sendable {
 
     func publisher(_ container: Container) -> Publisher {
         Publisher(
-            container: container, store: store, identity: identity, clock: environment.clock, retention: retention,
-            hold: hold(container))
+            container: container, store: store, identity: identity,
+            packs: PackPublisher(container: container, store: store, device: identity.device, shelf: shelf),
+            clock: environment.clock, retention: retention, hold: hold(container))
     }
 
     /// Opens the container by what lies there now, also where others changed it since the last pass.

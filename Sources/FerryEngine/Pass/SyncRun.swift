@@ -53,6 +53,8 @@ final class SyncRun {
         try recordContradiction()
         let reading = try refreshHeadAndCompact()
         try reportStalls(reading)
+        try replica.fetchWanted(
+            container, &report, isThorough: isThorough, maximumBytes: Replica.fetchBytesOfPass)
         return try finish(reading)
     }
 

@@ -12,6 +12,7 @@ struct Publisher {
     let container: Container
     let store: Store
     let identity: StoreIdentity
+    let packs: PackPublisher
     let clock: any WallClock
     var retention = RetentionSettings()
     /// Why nothing may be published now; `nil`: all may be.
@@ -28,6 +29,8 @@ struct Publisher {
         let waiting = try store.outboxSizes()
         if waiting.isEmpty || hold != nil { return }
         let epoch = try container.sealingEpoch()
+        // A row never speaks of a pack that is not there.
+        report.count(published: try packs.publish())
         try gather(waiting)
         while let entry = try store.outboxEntry() {
             let header = try SegmentDecoder.header(entry.bytes)
@@ -147,7 +150,10 @@ struct Publisher {
         let chainEnds = reading.checksums.filter { others[$0.key] != nil }.mapValues(\.high).filter { $0.value != 0 }
         // The head itself is sealed under the present epoch.
         let snapshots = Compactor.notes(in: reading).ownSnapshots.compactMap(\.epoch)
-        let oldest = [try store.oldestEpochOfSegments(), snapshots.min(), container.number(of: epoch)]
+        let contents = try store.contentEpochs().map(container.number).filter { $0 > 0 }
+        let oldest = [
+            try store.oldestEpochOfSegments(), snapshots.min(), contents.min(), container.number(of: epoch),
+        ]
         return Head.SealedPart(
             lastSegmentHash: segment?.sealedName?.hash ?? 0, chainEnds: chainEnds,
             oldestEpoch: oldest.compactMap { $0 }.min() ?? 0, knowledge: seal.knowledge)

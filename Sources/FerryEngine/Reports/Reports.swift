@@ -60,6 +60,8 @@ public struct SyncReport: Codable, Equatable, Sendable {
     public var claims: Int?
     /// Why nothing may be published into a sealed container for now; `nil` if all was.
     public var held: String?
+    /// What became of contents; `nil` without any news of them.
+    public var documents: DocumentsReport?
     /// The duration.
     package var seconds: Double = 0
 

@@ -133,7 +133,8 @@ struct WatchTurns {
             : remotePoll.next(
                 foundNews: report.hasNews, isAfterCommit: isAfterEvent, at: start.duration(to: now()).wholeMilliseconds,
                 chance: random.next())
-        nextPoll = now() + .milliseconds(interval)
+        // Contents that were left for the next pass are fetched at once.
+        nextPoll = now() + .milliseconds(report.documents?.remaining ?? 0 > 0 ? 0 : interval)
         if report.published.segments > 0 { lastPublication = now() }
         if isThorough { lastThorough = now() }
         hasPassed = true

@@ -43,10 +43,11 @@ package enum DocumentTables {
         CREATE TABLE ferry_pack_local(pack BLOB PRIMARY KEY NOT NULL, problem TEXT) WITHOUT ROWID;
         -- The contents that ferry_chunk_use speaks of; a problem is why a content's list cannot be used.
         CREATE TABLE ferry_content_local(content BLOB PRIMARY KEY NOT NULL, problem TEXT) WITHOUT ROWID;
-        -- What a person chose, when a content was last used (milliseconds), why one is not here, and since when.
+        -- What a person chose, whether a content is whole beside the database, when it was last used, why it cannot be fetched
+        -- (a code of FerryError, a file, a device), and since when. Times in milliseconds.
         CREATE TABLE ferry_content_state(
-            content BLOB PRIMARY KEY NOT NULL, pinned INTEGER NOT NULL DEFAULT 0, used INTEGER, reason TEXT,
-            since INTEGER) WITHOUT ROWID;
+            content BLOB PRIMARY KEY NOT NULL, pinned INTEGER NOT NULL DEFAULT 0, whole INTEGER NOT NULL DEFAULT 0,
+            used INTEGER, reason TEXT, file TEXT, device BLOB, since INTEGER) WITHOUT ROWID;
         """
 
     package static let content = "ferry_content"

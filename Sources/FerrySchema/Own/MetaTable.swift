@@ -92,6 +92,8 @@ package struct MetaTable {
         case compaction
         /// The names of renamed tables, as JSON (`TableNames`).
         case tableNames
+        /// What this device keeps of contents, as JSON (`ContentSettings`).
+        case contentSettings
         /// Set if the tables of contents and documents are there (`DocumentTables`).
         case documents
         /// Set if the schema must go out with the next changeset.

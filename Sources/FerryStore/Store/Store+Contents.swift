@@ -35,10 +35,46 @@ extension Store {
         }
     }
 
+    /// The epochs whose keys name contents, or under which packs are sealed: members need them as long as they are used.
+    package func contentEpochs() throws -> Set<EpochID> {
+        try read { connection in
+            try lastContentEpochs.value(connection) { connection in
+                guard try DocumentTables.areMade(MetaTable(connection: connection)) else { return [] }
+                return try ContentRows(connection).epochs()
+            }
+        }
+    }
+
     /// Brings the index of chunks up to date. Tables of Ferry's alone are written.
     package func updateChunkIndex() throws {
         if try read({ try !ChunkIndex($0).isOutdated() }) { return }
         try note { try ChunkIndex($0).update() }
+    }
+
+    /// The contents that somebody may want to open (`ContentUses.wanted`).
+    package func wantedContents(
+        maximumBytes: Int?, includingWhole: Bool
+    ) throws -> [(content: ContentID, byteCount: Int)] {
+        try readAccess { try ContentUses($0).wanted(maximumBytes: maximumBytes, includingWhole: includingWhole) }
+    }
+
+    /// Reads what this device knows of contents.
+    package func readContentStates<Result>(_ body: (ContentStates) throws -> Result) throws -> Result {
+        try read { try body(ContentStates($0)) }
+    }
+
+    /// Records what this device knows of contents.
+    package func noteContentStates(_ body: (ContentStates) throws -> Void) throws {
+        try note { try body(ContentStates($0)) }
+    }
+
+    /// What this device keeps of contents, by a person's choice.
+    package func contentSettings() throws -> ContentSettings {
+        try read { try MetaTable(connection: $0).json(.contentSettings) ?? ContentSettings() }
+    }
+
+    package func setContentSettings(_ settings: ContentSettings) throws {
+        try note { try MetaTable(connection: $0).set(.contentSettings, json: settings) }
     }
 
     /// Reads contents and packs in one transaction.

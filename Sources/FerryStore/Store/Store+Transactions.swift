@@ -65,5 +65,6 @@ extension Store {
         lastReading.forget()
         lastCounting.forget()
         lastMissing.forget()
+        lastContentEpochs.forget()
     }
 }

@@ -57,6 +57,7 @@ public final class Store: Sendable {
     let lastReading = QueryMemo<StoreSummary>()
     let lastCounting = QueryMemo<MemberAcknowledgements.Known>()
     let lastMissing = QueryMemo<[ObjectID]>()
+    let lastContentEpochs = QueryMemo<Set<EpochID>>()
 
     private let chosenKeyDirectory = Mutex<String?>(nil)
     /// The directory that an app chose for the secret keys of its devices; `nil`: this account's.

@@ -1,0 +1,29 @@
+/// What a sync did for contents of documents and attachments. The JSON keys are fixed: scripts rely on them.
+public struct DocumentsReport: Codable, Equatable, Sendable {
+    /// How many packs went into the container, and their bytes.
+    public var published = 0
+    public var publishedBytes = 0
+    /// How many contents were fetched, and their bytes.
+    public var fetched = 0
+    public var fetchedBytes = 0
+    /// How many contents are wanted and cannot be fetched now: `ferry documents list` says why.
+    public var waiting = 0
+    /// How many contents are wanted, can be fetched, and are left for the next pass.
+    public var remaining = 0
+
+    package init() {}
+
+    /// True if anything was sent or fetched.
+    var hasNews: Bool { published > 0 || fetched > 0 }
+}
+
+extension SyncReport {
+    /// Counts packs that were published.
+    mutating func count(published: (packs: Int, bytes: Int)) {
+        if published.packs == 0 { return }
+        var report = documents ?? DocumentsReport()
+        report.published += published.packs
+        report.publishedBytes += published.bytes
+        documents = report
+    }
+}

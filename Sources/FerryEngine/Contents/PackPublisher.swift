@@ -1,0 +1,31 @@
+import FerryContainer
+import FerryContent
+import FerryCore
+import FerryStore
+
+/// Moves packs from beside the database into the container, before the segments that name them.
+///
+/// Every step can be repeated: a pack that is in the container stays as it is.
+struct PackPublisher {
+    let container: Container
+    let store: Store
+    let device: DeviceID
+    let shelf: ContentShelf
+
+    /// Publishes every pack that has a row.
+    /// - Returns: how many packs, and their bytes.
+    func publish() throws -> (packs: Int, bytes: Int) {
+        let pending = try shelf.pendingPacks()
+        if pending.isEmpty { return (0, 0) }
+        guard try store.hasDocumentTables() else { return (0, 0) }
+        let rows = try store.readContents { rows, _ in
+            try pending.compactMap { try rows.pack($0) }.filter { $0.device == device }
+        }
+        for row in rows {
+            try container.publishPack(
+                row.id, of: device, movingIn: shelf.path(ofPending: row.id), of: shelf.fileSystem)
+            try shelf.removePending(row.id)
+        }
+        return (rows.count, rows.reduce(0) { $0 + $1.byteCount })
+    }
+}

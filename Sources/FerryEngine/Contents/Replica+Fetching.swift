@@ -1,0 +1,237 @@
+import FerryContainer
+import FerryContent
+import FerryCore
+import FerryStore
+
+/// What a replica remembers of its last look at contents, so that a resting pass asks nothing.
+struct ContentFetching: Sendable {
+    /// Everything that was replayed and packed at the last look.
+    var vector: VersionVector?
+    /// True if contents were missing, or left for the next pass.
+    var isUnfinished = false
+}
+
+/// Fetching contents by themselves and on request, and removing what takes too much room.
+extension Replica {
+    /// How much a pass of a watch fetches at most, in bytes, so that changes of rows do not wait for contents.
+    static let fetchBytesOfPass = 32 << 20
+
+    /// Fetches what is wanted, as far as this device keeps contents by itself.
+    /// - Parameters:
+    ///   - isThorough: also look whether contents that are known to be here still are.
+    ///   - maximumBytes: what is left is counted in `remaining`.
+    func fetchWanted(
+        _ container: Container, _ report: inout SyncReport, isThorough: Bool, maximumBytes: Int? = nil
+    ) throws {
+        guard try store.hasDocumentTables() else { return }
+        let vector = try store.versionVector()
+        let last = fetching.withLock { $0 }
+        if last.vector == vector, !last.isUnfinished, !isThorough { return }
+        try store.updateChunkIndex()
+        let settings = try store.contentSettings()
+        let wanted = try store.wantedContents(maximumBytes: settings.fetchBytes, includingWhole: isThorough)
+        let run = try fetch(
+            wanted, ContentFetcher(self, container, leaveFreeBytes: settings.leaveFreeBytes),
+            maximumBytes: maximumBytes)
+        fetching.withLock {
+            $0 = ContentFetching(vector: vector, isUnfinished: run.waiting > 0 || run.remaining > 0)
+        }
+        if run.fetched > 0 { try evictExcess(container, settings) }
+        if run.fetched + run.waiting + run.remaining == 0 { return }
+        var documents = report.documents ?? DocumentsReport()
+        (documents.fetched, documents.fetchedBytes) = (run.fetched, run.fetchedBytes)
+        (documents.waiting, documents.remaining) = (run.waiting, run.remaining)
+        report.documents = documents
+    }
+
+    /// Fetches contents, and records what became of each.
+    private func fetch(
+        _ wanted: [(content: ContentID, byteCount: Int)], _ fetcher: ContentFetcher, maximumBytes: Int?
+    ) throws -> DocumentsReport {
+        var run = DocumentsReport()
+        var news: [(ContentID, ContentState.Obstacle?)] = []
+        for (index, item) in wanted.enumerated() {
+            if let maximumBytes, run.fetchedBytes >= maximumBytes {
+                run.remaining = wanted.count - index
+                break
+            }
+            let known = try store.readContentStates { try $0.state(of: item.content) }
+            switch try fetcher.fetch(item.content) {
+            case .whole:
+                if known.isWhole { continue }
+                run.fetched += 1
+                run.fetchedBytes += item.byteCount
+                news.append((item.content, nil))
+            case .missing(let error):
+                run.waiting += 1
+                news.append(
+                    (
+                        item.content,
+                        ContentState.Obstacle(error, sinceMilliseconds: environment.clock.milliseconds())
+                    ))
+            }
+        }
+        try record(news)
+        return run
+    }
+
+    private func record(_ news: [(content: ContentID, obstacle: ContentState.Obstacle?)]) throws {
+        if news.isEmpty { return }
+        let now = environment.clock.milliseconds()
+        let known = try store.readContentStates { states in
+            try news.filter { item in
+                let state = try states.state(of: item.content)
+                guard let obstacle = item.obstacle else { return !state.isWhole }
+                return !obstacle.isSame(state.obstacle) || state.isWhole
+            }
+        }
+        if known.isEmpty { return }
+        try store.noteContentStates { states in
+            for (content, obstacle) in known {
+                if let obstacle {
+                    try states.setObstacle(obstacle, content)
+                } else {
+                    try states.setWhole(true, content)
+                    if try states.state(of: content).usedMilliseconds == nil { try states.setUsed(now, content) }
+                }
+            }
+        }
+    }
+
+    // MARK: On request
+
+    /// Fetches contents by name, whatever this device keeps by itself.
+    /// - Parameter progress: called with the bytes of the present content taken so far.
+    /// - Returns: for each content where it is, or why it is not to be had.
+    package func fetchContents(
+        _ contents: [ContentID], progress: ((ContentID, Int) throws -> Void)? = nil
+    ) throws -> [(content: ContentID, path: String?, problem: FerryError?)] {
+        try store.updateChunkIndex()
+        let container = try openContainerForContents()
+        let fetcher = try ContentFetcher(
+            self, container, leaveFreeBytes: store.contentSettings().leaveFreeBytes)
+        return try contents.map { content in
+            switch try fetcher.fetch(content, progress: progress.map { tell in { try tell(content, $0) } }) {
+            case .whole(let path):
+                try record([(content, nil)])
+                return (content, path, nil)
+            case .missing(let error):
+                let obstacle = ContentState.Obstacle(error, sinceMilliseconds: environment.clock.milliseconds())
+                try record([(content, obstacle)])
+                return (content, nil, error)
+            }
+        }
+    }
+
+    /// A file with the content: read-only, beside the database. The content is fetched if need be, and counts as used now.
+    /// - Throws: `contentNotHere`, `contentLost`; `nothingFound` without a row.
+    package func contentFile(_ content: ContentID, progress: ((Int) throws -> Void)? = nil) throws -> String {
+        let found = try wholeFile(content) ?? fetchedFile(content, progress)
+        try store.noteContentStates { try $0.setUsed(environment.clock.milliseconds(), content) }
+        return found
+    }
+
+    /// The file of a content that is whole here; no container is asked.
+    private func wholeFile(_ content: ContentID) throws -> String? {
+        guard let row = try store.readContents({ rows, _ in try rows.content(content) }) else {
+            throw FerryError(.nothingFound, "The database has no content \(content.hex).")
+        }
+        return try shelf.path(ofWhole: content, byteCount: row.byteCount)
+    }
+
+    private func fetchedFile(_ content: ContentID, _ progress: ((Int) throws -> Void)?) throws -> String {
+        let result = try fetchContents([content], progress: progress.map { tell in { try tell($1) } })
+        if let path = result.first?.path { return path }
+        throw Self.notHere(result.first?.problem)
+    }
+
+    /// What to tell somebody who wants a content that is not here.
+    static func notHere(_ problem: FerryError?) -> FerryError {
+        guard let problem else { return FerryError(.contentNotHere, "The content is not on this device.") }
+        if problem.code == .contentLost { return problem }
+        return FerryError(
+            .contentNotHere, "The content is not on this device: \(problem.message)", path: problem.path,
+            device: problem.device, cause: problem)
+    }
+
+    /// The container, for reading packs. What is beside the database can be read while the folder is away.
+    private func openContainerForContents() throws -> Container {
+        do {
+            return try openContainer()
+        } catch let error as FerryError where Self.isOfTheContainer(error.code) {
+            throw FerryError(
+                .contentNotHere, "The content is not on this device, and the container cannot be read: \(error.message)",
+                path: error.path, cause: error)
+        }
+    }
+
+    // MARK: Room
+
+    /// Removes contents from beside the database that are in the container.
+    /// - Returns: the contents that went, and for each that stayed the reason.
+    package func evictContents(
+        _ contents: [ContentID]
+    ) throws -> (evicted: [ContentID], bytes: Int, left: [(content: ContentID, reason: FerryError)]) {
+        try store.updateChunkIndex()
+        let container = try openContainerForContents()
+        var (evicted, bytes, left): ([ContentID], Int, [(content: ContentID, reason: FerryError)]) = ([], 0, [])
+        for content in contents {
+            guard let row = try store.readContents({ rows, _ in try rows.content(content) }),
+                try shelf.path(ofWhole: content, byteCount: row.byteCount) != nil
+            else { continue }
+            if try store.readContentStates({ try $0.state(of: content).isPinned }) {
+                left.append((content, FerryError(.invalidArgument, "It is pinned. `ferry documents unpin` it first.")))
+            } else if let reason = try obstacleToEviction(of: row, container) {
+                left.append((content, reason))
+            } else {
+                try shelf.evict(content)
+                try store.noteContentStates { try $0.setWhole(false, content) }
+                evicted.append(content)
+                bytes += row.byteCount
+            }
+        }
+        return (evicted, bytes, left)
+    }
+
+    /// Why a content has to stay: the container does not have all of it. `nil`: it may go.
+    private func obstacleToEviction(of row: ContentRow, _ container: Container) throws -> FerryError? {
+        var known: [PackID: Bool] = [:]
+        for chunk in row.list.chunks {
+            let places = try store.readContents { _, index in try index.places(of: chunk.id) }
+            let isThere = try places.contains { place in
+                if let known = known[place.pack] { return known }
+                let isThere =
+                    try shelf.openPending(place.pack) == nil
+                    && container.packByteCount(place.pack, of: place.device) != nil
+                known[place.pack] = isThere
+                return isThere
+            }
+            if !isThere {
+                return FerryError(.contentNotHere, "It is not in the container yet, so its bytes stay here. Sync first.")
+            }
+        }
+        return nil
+    }
+
+    /// Removes the contents that were not used for longest, until the rest is within what this device keeps.
+    private func evictExcess(_ container: Container, _ settings: ContentSettings) throws {
+        guard let keepBytes = settings.keepBytes else { return }
+        let whole = try shelf.wholeContents()
+        var total = whole.reduce(0) { $0 + $1.byteCount }
+        if total <= keepBytes { return }
+        let states = try store.readContentStates { states in
+            try whole.map { (content: $0, state: try states.state(of: $0.id)) }
+        }
+        let inOrder = states.filter { !$0.state.isPinned }.sorted {
+            ($0.state.usedMilliseconds ?? 0, $0.content.id) < ($1.state.usedMilliseconds ?? 0, $1.content.id)
+        }
+        let recent = environment.clock.milliseconds() - Self.openMilliseconds
+        for item in inOrder where (item.state.usedMilliseconds ?? 0) < recent {
+            if total <= keepBytes { break }
+            if try !evictContents([item.content.id]).evicted.isEmpty { total -= item.content.byteCount }
+        }
+    }
+
+    /// A content that was opened a shorter time ago may be in use: it is not evicted by itself. In milliseconds.
+    private static let openMilliseconds: Int64 = 3_600_000
+}

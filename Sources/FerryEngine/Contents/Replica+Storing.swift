@@ -1,0 +1,54 @@
+import FerryContainer
+import FerryContent
+import FerryCore
+import FerryStore
+
+/// Storing contents: from files to packs beside the database.
+extension Replica {
+    /// Stores files as contents: in chunks, durably, beside the database. No lock is held, and the container may be away.
+    /// - Parameters:
+    ///   - paths: regular files. Small ones share packs.
+    ///   - progress: called with the bytes taken so far, after each file; a throw ends the call, and nothing is stored.
+    /// - Returns: the contents in the order of the paths.
+    /// - Throws: `nothingFound` without a file, `busy` where somebody writes to one: try again later. `limitExceeded`,
+    ///   `inputOutput`; `fileNotThereYet` where a key has not arrived.
+    package func storeContents(_ paths: [String], progress: ((Int) throws -> Void)? = nil) throws -> [StoredContent] {
+        try store.makeDocumentTables()
+        try store.updateChunkIndex()
+        let keys = try contentKeys()
+        let naming = try keys.namingEpoch(store.readContents { rows, _ in try rows.epochs() })
+        let sealing = try keys.sealingEpoch()
+        let heldBack = try store.heldBackContents()
+        let writer = ContentWriter(
+            shelf, try keys.key(naming), makeWriter: try keys.packMaker(sealing),
+            isKept: { [store] chunk in try store.readContents { _, index in try index.isKept(chunk, heldBack: heldBack) } })
+        var stored: [ContentWriter.Stored] = []
+        var taken = 0
+        for path in paths {
+            let file = try openForStoring(path)
+            do {
+                stored.append(try writer.add(file))
+            } catch var error as FerryError where error.path == nil {
+                error.path = path
+                throw error
+            }
+            taken += stored.last?.byteCount ?? 0
+            try progress?(taken)
+        }
+        let packs = try writer.finish().map { pack in
+            PackRow(
+                id: pack.id, device: keys.device, byteCount: pack.byteCount, directory: pack.directory, epoch: sealing)
+        }
+        return stored.map { content in
+            StoredContent(
+                row: ContentRow(
+                    id: content.id, byteCount: content.byteCount, list: .file(content.body), epoch: naming),
+                packs: packs)
+        }
+    }
+
+    private func openForStoring(_ path: String) throws -> any ReadableFile {
+        if let file = try environment.fileSystem.openFile(at: path) { return file }
+        throw FerryError(.nothingFound, "There is no file at \(path). Check the path.", path: path)
+    }
+}

@@ -1,0 +1,68 @@
+import FerryCore
+import FerrySQL
+import FerrySchema
+
+/// Which contents something uses: versions of documents, and columns of the app's that hold IDs of contents.
+struct ContentUses {
+    private let connection: SQLConnection
+    private let registry: Registry
+
+    init(_ access: StoreAccess) {
+        connection = access.connection
+        registry = access.registry
+    }
+
+    /// The declared columns that this database has, as they are named here.
+    func attachmentColumns() throws -> [(table: String, column: String)] {
+        try connection.rows("SELECT target FROM ferry_attachment ORDER BY target").compactMap { row in
+            guard let target = AttachmentTarget(row[0].text), let table = registry.table(called: target.table),
+                table.isLocal, let number = table.columnID(target.column)
+            else { return nil }
+            return (table.quotedName, quoted(table.columns[number].presentName ?? table.columns[number].name))
+        }
+    }
+
+    /// The contents that somebody may want to open: of current versions and rivals, and of attachments. Pinned ones always, others
+    /// up to a length.
+    /// - Parameters:
+    ///   - maximumBytes: longer contents are passed over; `nil` for all.
+    ///   - includingWhole: true for those, too, that are known to be whole here.
+    func wanted(maximumBytes: Int?, includingWhole: Bool) throws -> [(content: ContentID, byteCount: Int)] {
+        var sources = ["SELECT content AS id FROM ferry_version WHERE superseded IS NOT 1 AND content IS NOT NULL"]
+        for (table, column) in try attachmentColumns() {
+            sources.append("SELECT \(column) FROM \(table) WHERE typeof(\(column)) = 'blob' AND length(\(column)) = 16")
+        }
+        let whole = includingWhole ? "" : "AND coalesce(s.whole, 0) = 0"
+        var found: [(content: ContentID, byteCount: Int)] = []
+        try connection.forEachRow(
+            """
+            SELECT c.id, c.size FROM ferry_content AS c LEFT JOIN ferry_content_state AS s ON s.content = c.id
+            WHERE (c.size <= ?1 OR s.pinned) \(whole)
+                AND c.id IN (\(sources.joined(separator: " UNION ALL "))) ORDER BY c.size, c.id
+            """, [.integer(Int64(maximumBytes ?? .max))]
+        ) { row in
+            if let id: ContentID = row.id(0) { found.append((id, row.int(1))) }
+        }
+        return found
+    }
+}
+
+/// A column of the app's that holds IDs of contents: `photo.image`.
+package struct AttachmentTarget: Hashable, Sendable {
+    package let table: String
+    package let column: String
+
+    package init(table: String, column: String) {
+        self.table = table
+        self.column = column
+    }
+
+    /// Reads `table.column`; `nil` for any other text.
+    package init?(_ text: String) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else { return nil }
+        self.init(table: parts[0], column: parts[1])
+    }
+
+    package var text: String { "\(table).\(column)" }
+}
