@@ -73,6 +73,14 @@ let package = Package(
             name: "FerryKeyValue",
             dependencies: ["FerryCore", "FerryContainer", "FerrySQL", "FerrySchema", "FerryStore", "FerryEngine"],
             swiftSettings: strict),
+        // Documents: what is shown, and changes of it. The rules are pure; DocumentStore is the face for apps.
+        .target(
+            name: "FerryDocuments",
+            dependencies: [
+                "FerryCore", "FerryContainer", "FerryContent", "FerrySQL", "FerrySchema", "FerryStore", "FerryEngine",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict),
         .target(
             name: "FerryLive",
             dependencies: [
@@ -83,12 +91,13 @@ let package = Package(
             name: "Ferry",
             dependencies: [
                 "FerryCore", "FerrySeal", "FerrySchema", "FerryStore", "FerryEngine", "FerryKeyValue", "FerryLive",
+                "FerryDocuments",
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "FerryCommand",
             dependencies: [
-                "Ferry", "FerryContainer", "FerryRemote", "FerrySeal",
+                "Ferry", "FerryContainer", "FerryDocuments", "FerryRemote", "FerrySeal", "FerryStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],

@@ -2,6 +2,7 @@
 // results, and the vocabulary they share. All that is not `public` in these modules stays out of an app's sight, and
 // Docs/Interface.txt lists what is.
 @_exported import FerryCore
+@_exported import FerryDocuments
 @_exported import FerryEngine
 @_exported import FerryKeyValue
 @_exported import FerryLive

@@ -70,6 +70,9 @@ enum ExitStatus: Int32 {
         .credentialsMissing: .configuration,
         .membersDiffer: .badData,
         .internalInconsistency: .bug,
+        .contentNotHere: .tryAgain,
+        .contentLost: .badData,
+        .nameTaken: .existsAlready,
 
         .nothingFound: .nothingFound,
     ]

@@ -50,6 +50,6 @@ struct RootCommand: ParsableCommand {
             CommandGroup(name: "Bring back", subcommands: [ConflictsCommand.self, RestoreCommand.self]),
             CommandGroup(name: "Decide how to merge", subcommands: [PolicyCommand.self]),
             CommandGroup(name: "Change the schema", subcommands: [AlterCommand.self]),
-            CommandGroup(name: "Beside the tables", subcommands: [KeyValueCommand.self]),
+            CommandGroup(name: "Beside the tables", subcommands: [DocumentsCommand.self, KeyValueCommand.self]),
         ])
 }

@@ -235,3 +235,13 @@ extension Replica {
     /// A content that was opened a shorter time ago may be in use: it is not evicted by itself. In milliseconds.
     private static let openMilliseconds: Int64 = 3_600_000
 }
+
+extension Replica {
+    /// Records whether contents have to stay on this device. Pinned ones are fetched with the next pass.
+    package func pinContents(_ contents: [ContentID], _ isPinned: Bool) throws {
+        try store.noteContentStates { states in
+            for content in contents { try states.setPinned(isPinned, content) }
+        }
+        fetching.withLock { $0.vector = nil }
+    }
+}

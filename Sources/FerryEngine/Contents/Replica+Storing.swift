@@ -47,6 +47,15 @@ extension Replica {
         }
     }
 
+    /// The content without bytes, as versions of folders have it.
+    package func emptyContent() throws -> StoredContent {
+        let keys = try contentKeys()
+        let naming = try keys.namingEpoch(store.contentEpochs())
+        let list = ContentList.file(.bytes([]))
+        let id = try keys.key(naming).contentID(of: list)
+        return StoredContent(row: ContentRow(id: id, byteCount: 0, list: list, epoch: naming), packs: [])
+    }
+
     private func openForStoring(_ path: String) throws -> any ReadableFile {
         if let file = try environment.fileSystem.openFile(at: path) { return file }
         throw FerryError(.nothingFound, "There is no file at \(path). Check the path.", path: path)

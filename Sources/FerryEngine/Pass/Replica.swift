@@ -12,7 +12,7 @@ import Foundation
 /// that stays open uses `SyncEngine`, which calls a replica from a thread of its own.
 public final class Replica: Sendable {
     public let store: Store
-    let environment: ReplicaEnvironment
+    package let environment: ReplicaEnvironment
     let lock: DeviceLock
     /// How long the container keeps files.
     let retention: RetentionSettings
@@ -21,7 +21,7 @@ public final class Replica: Sendable {
     let openPlace = Locked<(text: String, backend: any ContainerBackend)?>(nil)
     let heads: HeadCache
     /// The bytes of contents beside the database.
-    let shelf: ContentShelf
+    package let shelf: ContentShelf
     /// What the fetcher of contents knows of its last look.
     let fetching = Locked(ContentFetching())
     /// What is known of the membership of a sealed container.

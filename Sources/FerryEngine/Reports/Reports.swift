@@ -68,7 +68,7 @@ public struct SyncReport: Codable, Equatable, Sendable {
     package init() {}
 
     /// True if anything was sent or received.
-    public var hasNews: Bool { published.segments > 0 || replayed.segments > 0 }
+    public var hasNews: Bool { published.segments > 0 || replayed.segments > 0 || documents?.hasNews ?? false }
 }
 
 /// The report of `status`.

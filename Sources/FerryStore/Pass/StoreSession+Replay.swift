@@ -54,7 +54,6 @@ extension StoreSession {
     private func replay(_ gate: inout PolicyGate) throws -> Set<DeviceID> {
         var replayed: Set<DeviceID> = []
         while let changesets = gate.next(access.registry, access.hooks) {
-            try makeDocumentTables(for: changesets)
             let seeds = try PlainReferenceChange.takeUp(PlainReferenceList.targets(in: changesets), &access)
             let merged = try AppTriggerSandbox(access).run {
                 try ChangesetApplier(access).apply(changesets, &clock)
@@ -67,15 +66,6 @@ extension StoreSession {
             try applyPolicies()
         }
         return replayed
-    }
-
-    /// Makes the tables of contents and documents when the first of them arrive.
-    private func makeDocumentTables(for changesets: [Changeset]) throws {
-        guard changesets.contains(where: { $0.tables.contains { DocumentTables.contains($0.name) } }),
-            try !DocumentTables.areMade(access.meta), try DocumentTables.nameInTheWay(connection) == nil
-        else { return }
-        try Tracking(connection, clock: access.clock, random: access.random).makeDocumentTables()
-        access = try access.renewed()
     }
 
     /// Applies policies set since the last pass; the rest of the pass uses the new policies.

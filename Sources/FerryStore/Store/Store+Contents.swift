@@ -24,6 +24,17 @@ extension Store {
         }
     }
 
+    /// Makes the tables of contents and documents when the first of them arrive. Where the app uses one of the names, what arrives is
+    /// kept and not shown.
+    func makeDocumentTables(for changesets: [Changeset]) throws {
+        guard changesets.contains(where: { $0.tables.contains { DocumentTables.contains($0.name) } }),
+            try read({
+                try !DocumentTables.areMade(MetaTable(connection: $0)) && DocumentTables.nameInTheWay($0) == nil
+            })
+        else { return }
+        try makeDocumentTables()
+    }
+
     /// The contents that are deleted, and stay because something refers to them.
     package func heldBackContents() throws -> Set<ContentID> {
         try readAccess { access in
@@ -80,5 +91,17 @@ extension Store {
     /// Reads contents and packs in one transaction.
     package func readContents<Result>(_ body: (ContentRows, ChunkIndex) throws -> Result) throws -> Result {
         try read { try body(ContentRows($0), ChunkIndex($0)) }
+    }
+}
+
+/// Attachments: columns of the app's that hold IDs of contents.
+extension Store {
+    /// Whether a column travels from this database, so that it can be declared for attachments.
+    package func canHoldAttachments(_ target: AttachmentTarget) throws -> Bool {
+        try readAccess { access in
+            guard !isFerryName(target.table), let table = access.registry.table(called: target.table), table.isLocal
+            else { return false }
+            return table.columnID(target.column) != nil
+        }
     }
 }

@@ -67,6 +67,7 @@ extension Store {
     /// Registers peers' unknown tables and columns, in a separate transaction.
     func enter(tablesOf changesets: [Changeset]) throws {
         if changesets.isEmpty { return }
+        try makeDocumentTables(for: changesets)
         var tables = PeerTables(changesets)
         if try !read({ try tables.find($0) }) { return }
         try writeAsFerry { (try tables.enter($0), []) }

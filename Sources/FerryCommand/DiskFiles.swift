@@ -1,0 +1,128 @@
+import Ferry
+import FerryDocuments
+import Foundation
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Files on the disk that become documents, and documents that become files.
+enum DiskFiles {
+    /// What a file says of itself.
+    struct Description {
+        var modifiedMicroseconds: Int64
+        var isExecutable: Bool
+    }
+
+    /// What systems leave in directories, and nobody wrote.
+    private static let litter: Set<String> = [".DS_Store", "Thumbs.db", "desktop.ini"]
+
+    /// - Throws: `nothingFound` without a file.
+    static func description(of path: String) throws -> Description {
+        var status = stat()
+        guard lstat(path, &status) == 0 else {
+            throw FerryError(.nothingFound, "There is no file at \(path). Check the path.", path: path)
+        }
+        #if canImport(Darwin)
+        let time = status.st_mtimespec
+        #else
+        let time = status.st_mtim
+        #endif
+        return Description(
+            modifiedMicroseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000,
+            isExecutable: status.st_mode & S_IXUSR != 0)
+    }
+
+    /// A file that becomes a document at a path.
+    static func source(_ file: String, at path: DocumentPath) throws -> DocumentSource {
+        let found = try description(of: file)
+        return DocumentSource(
+            file: file, path: path, modifiedMicroseconds: found.modifiedMicroseconds, isExecutable: found.isExecutable)
+    }
+
+    /// The files to add, and what is neither a file nor a directory.
+    /// - Parameters:
+    ///   - target: the document's path or a folder; `nil`: the top.
+    ///   - isFolder: whether a folder of documents is at a path.
+    static func sources(
+        _ files: [String], to target: String?, isFolder: (DocumentPath) throws -> Bool
+    ) throws -> (sources: [DocumentSource], left: [String]) {
+        let path = try target.map { try DocumentPath($0) } ?? .top
+        let isOneFile = try files.count == 1 && kind(of: files[0]) == S_IFREG
+        let goesInside = try target == nil || target?.hasSuffix("/") ?? false || path.names.isEmpty || isFolder(path)
+        if isOneFile && !goesInside { return ([try source(files[0], at: path)], []) }
+        var (sources, left): ([DocumentSource], [String]) = ([], [])
+        for file in files {
+            let name = URL(fileURLWithPath: file).standardizedFileURL.lastPathComponent
+            try gather(file, at: path.appending(name), &sources, &left)
+        }
+        return (sources, left)
+    }
+
+    private static func kind(of path: String) throws -> mode_t {
+        var status = stat()
+        guard lstat(path, &status) == 0 else {
+            throw FerryError(.nothingFound, "There is no file at \(path). Check the path.", path: path)
+        }
+        return status.st_mode & S_IFMT
+    }
+
+    private static func gather(
+        _ file: String, at path: DocumentPath, _ sources: inout [DocumentSource], _ left: inout [String]
+    ) throws {
+        switch try kind(of: file) {
+        case S_IFREG: sources.append(try source(file, at: path))
+        case S_IFDIR:
+            for name in try FileManager.default.contentsOfDirectory(atPath: file).sorted()
+            where !litter.contains(name) {
+                try gather(file + "/" + name, at: path.appending(name), &sources, &left)
+            }
+        default: left.append(file)
+        }
+    }
+
+    // MARK: Writing
+
+    /// Copies a file, with its mode and its time.
+    /// - Returns: the bytes.
+    /// - Throws: `nameTaken` for a file that is there, `inputOutput`.
+    static func copy(
+        _ source: String, to target: String, overwriting: Bool, isExecutable: Bool, modifiedMicroseconds: Int64
+    ) throws -> Int {
+        let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (overwriting ? O_TRUNC : O_EXCL)
+        let descriptor = open(target, flags, isExecutable ? 0o777 : 0o666)
+        guard descriptor >= 0 else {
+            if errno == EEXIST {
+                throw FerryError(
+                    .nameTaken, "There is a file \(target) already. Choose another by -o, or say --force.", path: target)
+            }
+            throw FerryError(
+                .inputOutput, "The file cannot be written: \(String(cString: strerror(errno))).", path: target)
+        }
+        let output = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        let bytes = try copy(source, to: output)
+        let (seconds, rest) = modifiedMicroseconds.quotientAndRemainder(dividingBy: 1_000_000)
+        let time = timespec(tv_sec: Int(seconds), tv_nsec: Int(max(rest, 0)) * 1000)
+        // A disk that keeps no such time keeps the document all the same.
+        _ = futimens(descriptor, [time, time])
+        return bytes
+    }
+
+    static func copyToStandardOutput(_ source: String) throws { _ = try copy(source, to: .standardOutput) }
+
+    private static func copy(_ source: String, to output: FileHandle) throws -> Int {
+        do {
+            let input = try FileHandle(forReadingFrom: URL(fileURLWithPath: source))
+            var bytes = 0
+            while let part = try input.read(upToCount: 1 << 20), !part.isEmpty {
+                try output.write(contentsOf: part)
+                bytes += part.count
+            }
+            return bytes
+        } catch {
+            throw FerryError(.inputOutput, "The document cannot be written: \(error.localizedDescription)", cause: error)
+        }
+    }
+}

@@ -1,0 +1,200 @@
+import ArgumentParser
+import Ferry
+import FerryDocuments
+
+/// `ferry documents add`.
+struct DocumentsAdd: DatabaseCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add",
+        abstract: "Add files, or directories with all their files.",
+        usage: "ferry documents add <database> <files> ... [--to <path>] [<options>]",
+        discussion: """
+            With one file, --to is the document's path; a path that ends with a slash, or is a folder, means a folder. Several files \
+            and directories go into that folder. A file that is there with the same bytes stays as it is.
+
+            Examples:
+              ferry documents add music.sqlite Trio.pdf
+              ferry documents add music.sqlite Trio.pdf --to Scores/
+              ferry documents add music.sqlite ~/Papers --to Archive/
+            """)
+
+    @OptionGroup var argument: DatabaseArgument
+    @Argument(help: "Files and directories.", completion: .file()) var files: [String]
+    @Option(help: "The document's path, or a folder.") var to: String?
+    @OptionGroup var output: OutputOptions
+
+    func perform(_ console: Console) throws {
+        let documents = try argument.documents()
+        let (sources, left) = try DiskFiles.sources(files, to: to) { path in
+            (try? documents.entry(path))?.kind == .folder  // a path without an entry is no folder
+        }
+        if sources.isEmpty { throw FerryError(.nothingFound, "There is no file to add.") }
+        let (outcomes, newBytes) = try documents.add(sources)
+        for path in left { console.warn("\(Wording.oneLine(path)) is no file and no directory, and was left out.") }
+        if console.isJSON { return try console.emit(DocumentChangeJSON(outcomes, newBytes: newBytes)) }
+        let new = outcomes.filter { $0.version != nil }
+        if new.isEmpty { return try console.say("All of it is there already.") }
+        let bytes = new.reduce(0) { $0 + $1.byteCount }
+        let what = new.count == 1 ? Wording.oneLine(new[0].path.description) : Wording.count(new.count, "document")
+        try console.say("Added \(what): \(Wording.bytes(bytes)), \(Wording.bytes(newBytes)) of packs for the container.")
+    }
+}
+
+/// `ferry documents put`.
+struct DocumentsPut: DatabaseCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "put",
+        abstract: "Save a file as a document's new version.",
+        discussion: """
+            A document that is not there is made. The version before stays for a while: `versions` lists it.
+
+            Example:
+              ferry documents put music.sqlite trio.pdf Scores/Trio.pdf
+            """)
+
+    @OptionGroup var argument: DatabaseArgument
+    @Argument(help: "The file.", completion: .file()) var file: String
+    @OptionGroup var document: DocumentArgument
+    @OptionGroup var output: OutputOptions
+
+    func perform(_ console: Console) throws {
+        let documents = try argument.documents()
+        let source = try DiskFiles.source(file, at: document.parsed())
+        let (outcomes, newBytes) = try documents.add([source], replacing: true)
+        if console.isJSON { return try console.emit(DocumentChangeJSON(outcomes, newBytes: newBytes)) }
+        let path = Wording.oneLine(outcomes[0].path.description)
+        try console.say(
+            outcomes[0].version == nil
+                ? "\(path) has these bytes already."
+                : "Saved \(path): \(Wording.bytes(outcomes[0].byteCount)), \(Wording.bytes(newBytes)) of packs for the container.")
+    }
+}
+
+/// `ferry documents folder`.
+struct DocumentsFolder: DatabaseCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "folder",
+        abstract: "Make a folder, with the folders around it.",
+        discussion: """
+            Example:
+              ferry documents folder music.sqlite Scores/2026
+            """)
+
+    @OptionGroup var argument: DatabaseArgument
+    @OptionGroup var document: DocumentArgument
+    @OptionGroup var output: OutputOptions
+
+    private struct Report: Encodable {
+        var path: String
+        var id: String?
+    }
+
+    func perform(_ console: Console) throws {
+        let path = try document.parsed()
+        let id = try argument.documents().makeFolder(path)
+        if console.isJSON { return try console.emit(Report(path: path.description, id: id?.hex)) }
+        try console.say("\(Wording.oneLine(path.description))/ is there.")
+    }
+}
+
+/// What `move`, `remove` and `put-back` report as JSON.
+private struct PlaceJSON: Encodable {
+    var path: String
+    var id: String
+    /// How many documents and folders were concerned.
+    var documents: Int
+}
+
+/// `ferry documents move`.
+struct DocumentsMove: DatabaseCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "move",
+        abstract: "Rename or move a document or a folder.",
+        discussion: """
+            A path that ends with a slash, or is a folder, means a folder to move into.
+
+            Examples:
+              ferry documents move music.sqlite Trio.pdf "Piano Trio.pdf"
+              ferry documents move music.sqlite Trio.pdf Scores/
+            """)
+
+    @OptionGroup var argument: DatabaseArgument
+    @OptionGroup var document: DocumentArgument
+    @Argument(help: "The new path, or a folder.") var target: String
+    @OptionGroup var output: OutputOptions
+
+    func perform(_ console: Console) throws {
+        let documents = try argument.documents()
+        let entry = try documents.entry(document.parsed())
+        var path = try DocumentPath(target)
+        // A path without an entry is no folder.
+        let isFolder = target.hasSuffix("/") || ((try? documents.entry(path))?.kind == .folder && path.description != entry.path)
+        if isFolder { path = try path.appending(entry.name) }
+        try documents.move(entry.id, to: path)
+        if console.isJSON {
+            return try console.emit(PlaceJSON(path: path.description, id: entry.id.hex, documents: 1))
+        }
+        try console.say("\(Wording.oneLine(entry.path)) is \(Wording.oneLine(path.description)) now.")
+    }
+}
+
+/// `ferry documents remove`.
+struct DocumentsRemove: DatabaseCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "Put a document into the trash; a folder with everything in it.",
+        discussion: """
+            The trash keeps documents for 30 days. `ferry documents put-back` brings one back.
+
+            Example:
+              ferry documents remove music.sqlite Scores/Trio.pdf
+            """)
+
+    @OptionGroup var argument: DatabaseArgument
+    @OptionGroup var document: DocumentArgument
+    @OptionGroup var output: OutputOptions
+
+    func perform(_ console: Console) throws {
+        let documents = try argument.documents()
+        let entry = try documents.entry(document.parsed())
+        let count = try documents.remove(entry.id)
+        if console.isJSON {
+            return try console.emit(PlaceJSON(path: entry.path, id: entry.id.hex, documents: count))
+        }
+        let rest = count > 1 ? ", with \(Wording.count(count - 1, "document")) in it" : ""
+        try console.say("\(Wording.oneLine(entry.path)) is in the trash\(rest).")
+    }
+}
+
+/// `ferry documents put-back`.
+struct DocumentsPutBack: DatabaseCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "put-back",
+        abstract: "Bring a document back from the trash; a folder with everything in it.",
+        discussion: """
+            Where several deleted documents had the path, the one that was changed last comes back.
+
+            Example:
+              ferry documents put-back music.sqlite Scores/Trio.pdf
+            """)
+
+    @OptionGroup var argument: DatabaseArgument
+    @OptionGroup var document: DocumentArgument
+    @OptionGroup var output: OutputOptions
+
+    func perform(_ console: Console) throws {
+        let documents = try argument.documents()
+        let path = try document.parsed()
+        let found = try documents.list(.deleted).filter { $0.path == path.description }
+            .max { ($0.modifiedMicroseconds ?? 0) < ($1.modifiedMicroseconds ?? 0) }
+        guard let entry = found else {
+            throw FerryError(
+                .nothingFound, "The trash has no “\(path)”. `ferry documents list --deleted` shows what it has.")
+        }
+        let count = try documents.putBack(entry.id)
+        if console.isJSON {
+            return try console.emit(PlaceJSON(path: entry.path, id: entry.id.hex, documents: count))
+        }
+        try console.say("\(Wording.oneLine(entry.path)) is back.")
+    }
+}

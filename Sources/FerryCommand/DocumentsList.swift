@@ -1,0 +1,94 @@
+import ArgumentParser
+import Ferry
+import FerryDocuments
+
+/// `ferry documents list`.
+struct DocumentsList: DatabaseCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List documents, with where their bytes are.",
+        discussion: """
+            Examples:
+              ferry documents list music.sqlite
+              ferry documents list music.sqlite Scores
+              ferry documents list music.sqlite --deleted
+            """)
+
+    @OptionGroup var argument: DatabaseArgument
+    @Argument(help: "A folder; all of the documents where it is left out.") var folder: String?
+    @Flag(help: "List the trash.") var deleted = false
+    @Flag(help: "List documents with rival versions.") var conflicts = false
+    @Option(help: "List what is in this state: here, inContainer, waiting, lost.") var state: String?
+    @OptionGroup var output: OutputOptions
+
+    private struct Report: Encodable {
+        var documents: [DocumentJSON]
+        var total: Int
+        var bytes: Int
+    }
+
+    func validate() throws {
+        if deleted && conflicts { throw ValidationError("Choose --deleted or --conflicts.") }
+        if folder != nil && (deleted || conflicts) {
+            throw ValidationError("--deleted and --conflicts list all folders. Leave the folder out.")
+        }
+        if let state, !["here", "inContainer", "waiting", "lost"].contains(state) {
+            throw ValidationError("A state is here, inContainer, waiting or lost.")
+        }
+    }
+
+    func perform(_ console: Console) throws {
+        let documents = try argument.documents()
+        let selection: DocumentAccess.Selection
+        if deleted {
+            selection = .deleted
+        } else if conflicts {
+            selection = .conflicts
+        } else {
+            selection = .below(try folder.map { try DocumentPath($0) } ?? .top)
+        }
+        let entries = try documents.list(selection).filter { state == nil || $0.availability.word == state }
+        let files = entries.filter { $0.kind != .folder }
+        let bytes = files.reduce(0) { $0 + ($1.byteCount ?? 0) }
+        if console.isJSON {
+            return try console.emit(
+                Report(documents: entries.map(DocumentJSON.init), total: entries.count, bytes: bytes))
+        }
+        if entries.isEmpty {
+            return try console.answer(deleted ? "The trash is empty." : "There are no documents here.")
+        }
+        var table = TextTable("Name", "Size#", "Changed", "Where")
+        let now = ReplicaEnvironment.live.clock.milliseconds()
+        for entry in entries {
+            table.add(
+                Wording.oneLine(entry.path + (entry.kind == .folder ? "/" : "")),
+                entry.byteCount.map(Wording.bytes) ?? "",
+                entry.kind == .folder
+                    ? "" : entry.modifiedMicroseconds.map { Wording.age(sinceMilliseconds: $0 / 1000, now: now) } ?? "",
+                DocumentWords.place(of: entry, now: now))
+        }
+        for line in table.lines(console.style) { try console.answer(line) }
+        try console.answer("\(Wording.count(files.count, "document")), \(Wording.bytes(bytes)).")
+    }
+}
+
+/// Words about documents for people.
+enum DocumentWords {
+    /// Where a document's bytes are, and what is remarkable of it.
+    static func place(of entry: DocumentEntry, now: Int64) -> String {
+        var parts: [String] = []
+        switch entry.availability {
+        case .here: parts.append("here")
+        case .inContainer: parts.append("in the container")
+        case .waiting(let reason, _, let file, let since):
+            let name = file.map { " " + Wording.oneLine(String($0.split(separator: "/").last ?? ""), limit: 16) } ?? ""
+            parts.append("waits: \(reason)\(name)\(Wording.waiting(sinceMilliseconds: since, now: now))")
+        case .lost(let since): parts.append("lost\(Wording.waiting(sinceMilliseconds: since, now: now))")
+        case .none: break
+        }
+        if !entry.rivals.isEmpty { parts.append("\(entry.rivals.count + 1) versions") }
+        if entry.wasDeletedElsewhere { parts.append("another device deleted it") }
+        if entry.isMisplaced { parts.append("moved into itself by two devices") }
+        return parts.joined(separator: "; ")
+    }
+}
