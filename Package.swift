@@ -40,6 +40,8 @@ let package = Package(
         .target(
             name: "FerryContent", dependencies: ["FerryCore", "FerryLog", "FerrySeal", "FerryContainer"],
             swiftSettings: strict),
+        // What documents show, and which of their versions go: pure functions of the tables. No SQL, no files.
+        .target(name: "FerryDocuments", dependencies: ["FerryCore"], swiftSettings: strict),
         .target(
             name: "FerryMembers", dependencies: ["FerryCore", "FerrySeal", "FerryContainer"], swiftSettings: strict),
         .target(name: "FerrySQL", dependencies: ["FerryCore", "CFerrySQLite"], swiftSettings: strict),
@@ -125,6 +127,9 @@ let package = Package(
             dependencies: [
                 "FerryContent", "FerryCore", "FerryLog", "FerrySeal", "FerryContainer", "FerryTestSupport",
             ], exclude: ["Golden"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "FerryDocumentsTests", dependencies: ["FerryDocuments", "FerryCore", "FerryTestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "FerryMembersTests",
