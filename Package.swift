@@ -40,8 +40,6 @@ let package = Package(
         .target(
             name: "FerryContent", dependencies: ["FerryCore", "FerryLog", "FerrySeal", "FerryContainer"],
             swiftSettings: strict),
-        // What documents show, and which of their versions go: pure functions of the tables. No SQL, no files.
-        .target(name: "FerryDocuments", dependencies: ["FerryCore"], swiftSettings: strict),
         .target(
             name: "FerryMembers", dependencies: ["FerryCore", "FerrySeal", "FerryContainer"], swiftSettings: strict),
         .target(name: "FerrySQL", dependencies: ["FerryCore", "CFerrySQLite"], swiftSettings: strict),

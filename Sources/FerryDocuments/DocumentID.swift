@@ -1,12 +1,12 @@
 import FerryCore
 
 /// Names a document on every device.
-package typealias DocumentID = UniqueID<DocumentIDKind>
-package enum DocumentIDKind {}
+public typealias DocumentID = UniqueID<DocumentIDKind>
+public enum DocumentIDKind {}
 
 /// Names a version of a document.
-package typealias VersionID = UniqueID<VersionIDKind>
-package enum VersionIDKind {}
+public typealias VersionID = UniqueID<VersionIDKind>
+public enum VersionIDKind {}
 
 extension UniqueID where Kind == DocumentIDKind {
     /// No folder has more documents of one name and kind, deleted ones included.

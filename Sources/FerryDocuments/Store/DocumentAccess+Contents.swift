@@ -1,0 +1,64 @@
+import FerryContent
+import FerryCore
+import FerryEngine
+import FerrySQL
+import FerryStore
+
+/// Bytes of documents, and columns of the app's that refer to contents.
+extension DocumentAccess {
+    /// A file with a document's shown version, or with another version of it: read-only, beside the database.
+    /// - Throws: `contentNotHere`, `contentLost`; `nothingFound` for a deletion or an unknown version.
+    package func file(
+        of document: DocumentID, version: VersionID? = nil, progress: ((Int) throws -> Void)? = nil
+    ) throws -> (path: String, version: VersionID, isExecutable: Bool, modifiedMicroseconds: Int64) {
+        guard try store.hasDocumentTables() else {
+            throw FerryError(.nothingFound, "The database has no documents.")
+        }
+        let versions = try store.read { try DocumentTable($0).versions(of: document) }
+        let row = version.map { id in versions.first { $0.id == id } } ?? DocumentLeaves(versions).current
+        guard let row, let content = row.content else {
+            throw FerryError(.nothingFound, "The document has no such version with content.")
+        }
+        return (
+            try replica.contentFile(content, progress: progress), row.id, row.mode & 1 != 0, row.modifiedMicroseconds
+        )
+    }
+
+    // MARK: Attachments
+
+    /// The columns that hold IDs of contents, as `table.column`.
+    package func attachments() throws -> [String] {
+        guard try store.hasDocumentTables() else { return [] }
+        return try store.read { connection in
+            try connection.rows("SELECT target FROM ferry_attachment ORDER BY target").map { $0[0].text }
+        }
+    }
+
+    /// Says that a column holds IDs of contents, on all devices. Contents that such a column names are kept and fetched.
+    /// - Throws: `invalidArgument` for a table that does not travel, or a column that it does not have.
+    package func declareAttachments(_ table: String, _ column: String) throws {
+        let target = AttachmentTarget(table: table, column: column)
+        guard try store.canHoldAttachments(target) else {
+            throw FerryError(
+                .invalidArgument,
+                "No column “\(target.text)” travels from this database. Check the spelling; `ferry status` lists the tables.")
+        }
+        try store.makeDocumentTables()
+        try store.write { connection in
+            try connection.execute("INSERT OR IGNORE INTO ferry_attachment(target) VALUES (?)", .text(target.text))
+        }
+    }
+
+    /// Takes a declaration back.
+    /// - Throws: `nothingFound` for a column that was not declared.
+    package func withdrawAttachments(_ table: String, _ column: String) throws {
+        let target = AttachmentTarget(table: table, column: column)
+        let count = try !store.hasDocumentTables() ? 0 : store.write { connection in
+            try connection.execute("DELETE FROM ferry_attachment WHERE target = ?", .text(target.text))
+            return connection.changedRowCount
+        }
+        if count == 0 {
+            throw FerryError(.nothingFound, "The column “\(target.text)” was not declared for attachments.")
+        }
+    }
+}

@@ -1,0 +1,174 @@
+import FerryContainer
+import FerryCore
+import FerryEngine
+import FerrySQL
+import FerryStore
+
+/// Documents and contents of a database, by calls that block. `DocumentStore` has the same for apps, without blocking.
+package struct DocumentAccess: Sendable {
+    package let replica: Replica
+    var store: Store { replica.store }
+
+    package init(_ replica: Replica) { self.replica = replica }
+
+    // MARK: Reading
+
+    /// What is shown, and what lies in the trash.
+    package func tree() throws -> DocumentTree {
+        guard try store.hasDocumentTables() else { return DocumentTree(documents: [], versions: []) }
+        return try store.read(Self.tree)
+    }
+
+    static func tree(_ connection: SQLConnection) throws -> DocumentTree {
+        let table = DocumentTable(connection)
+        let sizes = try table.sizes()
+        return DocumentTree(documents: try table.documents(), versions: try table.versions()) { sizes[$0] }
+    }
+
+    /// What a listing is of.
+    package enum Selection: Hashable, Sendable {
+        /// Everything in a folder, and in its folders.
+        case below(DocumentPath)
+        /// Everything in a folder alone.
+        case inside(DocumentPath)
+        /// The trash.
+        case deleted
+        /// Documents with rival versions.
+        case conflicts
+    }
+
+    /// Lists documents by path.
+    /// - Throws: `nothingFound` for a folder that is not there.
+    package func list(_ selection: Selection) throws -> [DocumentEntry] {
+        let tree = try tree()
+        let chosen: [DocumentTree.Entry]
+        switch selection {
+        case .inside(let folder): chosen = tree.shown(in: try Self.folder(folder, tree))
+        case .below(let folder): chosen = Self.below(try Self.folder(folder, tree), tree)
+        case .deleted: chosen = tree.entries.filter { $0.isDeleted && !$0.isShown }
+        case .conflicts: chosen = tree.entries.filter { $0.isShown && !$0.rivals.isEmpty }
+        }
+        return try entries(chosen, tree)
+    }
+
+    /// A document by its path.
+    /// - Throws: `nothingFound`.
+    package func entry(_ path: DocumentPath) throws -> DocumentEntry {
+        let tree = try tree()
+        let id = try Self.find(path, tree)
+        return try entries([tree[id]].compactMap { $0 }, tree)[0]
+    }
+
+    /// A document; `nil` for an unknown one.
+    package func entry(_ id: DocumentID) throws -> DocumentEntry? {
+        let tree = try tree()
+        return try entries([tree[id]].compactMap { $0 }, tree).first
+    }
+
+    private static func below(_ folder: DocumentID?, _ tree: DocumentTree) -> [DocumentTree.Entry] {
+        var (found, next): ([DocumentTree.Entry], [DocumentID?]) = ([], [folder])
+        while let folder = next.popLast() {
+            let inside = tree.shown(in: folder)
+            found += inside
+            next += inside.filter { $0.kind == .folder }.map(\.id)
+        }
+        return found
+    }
+
+    /// The ID of a folder; `nil` for the top.
+    private static func folder(_ path: DocumentPath, _ tree: DocumentTree) throws -> DocumentID? {
+        if path.names.isEmpty { return nil }
+        let id = try find(path, tree)
+        guard tree[id]?.kind == .folder else {
+            throw FerryError(.invalidArgument, "“\(path)” is a document, and no folder.")
+        }
+        return id
+    }
+
+    static func find(_ path: DocumentPath, _ tree: DocumentTree) throws -> DocumentID {
+        guard let id = lookUp(path, tree) else {
+            throw FerryError(
+                .nothingFound, "There is no document “\(path)”. `ferry documents list` shows what is there.")
+        }
+        return id
+    }
+
+    /// The document or folder at a path; `nil` without one, and for the top.
+    static func lookUp(_ path: DocumentPath, _ tree: DocumentTree) -> DocumentID? {
+        var found: DocumentID?
+        for name in path.names {
+            guard let entry = tree.shown(in: found).first(where: { $0.name == name }) else { return nil }
+            found = entry.id
+        }
+        return found
+    }
+
+    private func entries(_ chosen: [DocumentTree.Entry], _ tree: DocumentTree) throws -> [DocumentEntry] {
+        if chosen.isEmpty { return [] }
+        return try store.read { connection in
+            let judge = AvailabilityJudge(connection, replica.shelf)
+            return try chosen.map { entry in
+                let path = tree.path(of: entry.id) ?? Self.formerPath(of: entry, tree)
+                return DocumentEntry(
+                    id: entry.id, path: path.joined(separator: "/"), name: entry.name, kind: .init(entry.kind),
+                    version: entry.version, content: entry.kind == .folder ? nil : entry.content,
+                    byteCount: entry.kind == .folder ? nil : entry.size,
+                    modifiedMicroseconds: entry.modifiedMicroseconds, rivals: entry.rivals,
+                    isDeleted: entry.isDeleted, wasDeletedElsewhere: entry.beatenDeletion != nil,
+                    isMisplaced: entry.misplacement != nil,
+                    availability: entry.kind == .folder ? .none : try judge.availability(of: entry.content))
+            }.sorted { ($0.path, $0.id) < ($1.path, $1.id) }
+        }
+    }
+
+    /// Where a deleted document was.
+    private static func formerPath(of entry: DocumentTree.Entry, _ tree: DocumentTree) -> [String] {
+        var (names, folder, seen): ([String], DocumentID?, Set<DocumentID>) = ([entry.name], entry.folder, [])
+        while let id = folder, seen.insert(id).inserted, let around = tree[id] {
+            names.insert(around.name, at: 0)
+            folder = around.folder
+        }
+        return names
+    }
+
+    /// The versions of a document: the shown one, its rivals, then the past from the latest on.
+    package func versions(of document: DocumentID) throws -> [DocumentVersion] {
+        guard try store.hasDocumentTables() else { return [] }
+        let names = try deviceNames()
+        return try store.read { connection in
+            let rows = try DocumentTable(connection).versions(of: document)
+            let leaves = DocumentLeaves(rows)
+            let first = [leaves.current].compactMap { $0 } + leaves.rivals
+            let known = Set(first.map(\.id))
+            let past = rows.filter { !known.contains($0.id) }.sorted { VersionRow.isEarlier($1, $0) }
+            let judge = AvailabilityJudge(connection, replica.shelf)
+            let (rows_, rivals) = (ContentRows(connection), Set(leaves.rivals.map(\.id)))
+            return try (first + past).enumerated().map { index, row in
+                DocumentVersion(
+                    number: index + 1, id: row.id, content: row.content,
+                    byteCount: try row.content.flatMap { try rows_.content($0)?.byteCount },
+                    device: row.device.map { names[$0] ?? $0.description }, madeMilliseconds: row.madeMilliseconds,
+                    modifiedMicroseconds: row.modifiedMicroseconds, isCurrent: row.id == leaves.current?.id,
+                    isRival: rivals.contains(row.id), availability: try judge.availability(of: row.content))
+            }
+        }
+    }
+
+    /// The names of all known devices.
+    func deviceNames() throws -> [DeviceID: String] {
+        var names = try store.reading().names
+        names[replica.identity.device] = replica.identity.deviceName
+        return names
+    }
+}
+
+extension DocumentEntry.Kind {
+    init(_ kind: DocumentKind) {
+        switch kind {
+        case .file: self = .file
+        case .folder: self = .folder
+        case .package: self = .package
+        case .link: self = .link
+        }
+    }
+}
