@@ -13,9 +13,11 @@ extension Container {
     }
 
     /// Reads a range of a pack, unverified, fewer bytes where the pack ends before; `nil` if the pack is not there (any more).
-    /// - Throws: `damagedFile`, `inputOutput`.
+    ///
+    /// A removed device's packs are read, too: an accepted row names each, and every chunk is proved by its ID.
+    /// - Throws: `damagedFile`, `inputOutput`; `keyMissing` for a sealed container without a seal.
     package func readPack(_ id: PackID, of device: DeviceID, range: Range<Int>) throws -> [UInt8]? {
-        guard try counts(device) else { return nil }
+        _ = try requiredSeal()
         let name = Self.packName(id, of: device)
         return try locating(device, name) { try backend.read(name, range: range) }
     }

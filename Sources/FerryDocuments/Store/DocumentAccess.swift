@@ -60,9 +60,12 @@ package struct DocumentAccess: Sendable {
     }
 
     /// A document; `nil` for an unknown one.
-    package func entry(_ id: DocumentID) throws -> DocumentEntry? {
+    package func entry(_ id: DocumentID) throws -> DocumentEntry? { try entries([id]).first }
+
+    /// Documents by their IDs, by path; unknown ones are left out.
+    package func entries(_ ids: [DocumentID]) throws -> [DocumentEntry] {
         let tree = try tree()
-        return try entries([tree[id]].compactMap { $0 }, tree).first
+        return try entries(ids.compactMap { tree[$0] }, tree)
     }
 
     private static func below(_ folder: DocumentID?, _ tree: DocumentTree) -> [DocumentTree.Entry] {

@@ -146,7 +146,7 @@ extension Replica {
     }
 
     /// What to tell somebody who wants a content that is not here.
-    static func notHere(_ problem: FerryError?) -> FerryError {
+    package static func notHere(_ problem: FerryError?) -> FerryError {
         guard let problem else { return FerryError(.contentNotHere, "The content is not on this device.") }
         if problem.code == .contentLost { return problem }
         return FerryError(

@@ -1,0 +1,309 @@
+import Dispatch
+import FerryContainer
+import FerryCore
+import FerryEngine
+import FerrySQL
+import FerryStore
+import Foundation
+import GRDB
+
+/// Documents and attachments of an app: files of any size that travel with the database.
+///
+///     let documents = try DocumentStore(engine)
+///     let entry = try await documents.add(url, at: "Scores/Trio.pdf")
+///     let file = try await documents.open(entry.id)
+///
+/// A document has versions. Whoever edits one that another device edited meanwhile gets both versions, the same on all devices, until
+/// somebody settles the conflict. Bytes lie beside the database, in `<database>-ferry-content`, and travel through the container in
+/// packs (Docs/Documents.md).
+///
+/// Safe to use from any thread. Calls that read or write files suspend and do not block a thread of Swift's. They end with their task.
+public final class DocumentStore: Sendable {
+    public let engine: SyncEngine
+    let access: DocumentAccess
+    let broadcast: DocumentBroadcast
+    private let queue = DispatchQueue(label: "Ferry.DocumentStore", attributes: .concurrent)
+    private let follower: Task<Void, Never>
+
+    /// Uses an engine. Its events bring news of other devices' changes.
+    /// - Throws: `unsupportedTable` where the app has tables by the names of Ferry's.
+    public init(_ engine: SyncEngine) throws {
+        self.engine = engine
+        access = DocumentAccess(engine.replica)
+        try engine.store.makeDocumentTables()
+        let broadcast = try DocumentBroadcast(access)
+        self.broadcast = broadcast
+        let events = engine.events
+        follower = Task.detached {
+            for await event in events {
+                switch event {
+                // The next event finds the same news and makes up for a failure to read now.
+                case .synced, .databaseChanged, .reopened: try? broadcast.check()
+                case .started, .following, .leading, .failed, .stopped: break
+                }
+            }
+        }
+    }
+
+    deinit {
+        follower.cancel()
+        broadcast.finish()
+    }
+
+    /// Runs blocking work aside. A cancelled task ends the work at its next step.
+    func aside<Result: Sendable>(
+        _ body: @escaping @Sendable (DocumentAccess, CancellationFlag) throws -> Result
+    ) async throws -> Result {
+        let flag = CancellationFlag()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                queue.async { [access] in
+                    continuation.resume(with: Swift.Result { try body(access, flag) })
+                }
+            }
+        } onCancel: {
+            flag.cancel()
+        }
+    }
+
+    /// Runs a change aside, and tells who follows.
+    private func changing<Result: Sendable>(
+        _ body: @escaping @Sendable (DocumentAccess, CancellationFlag) throws -> Result
+    ) async throws -> Result {
+        let result = try await aside(body)
+        try broadcast.check(isOwn: true)
+        return result
+    }
+
+    // MARK: Contents
+
+    /// Stores a file as a content: durably beside the database. Nobody refers to the content before its rows are written.
+    /// - Parameter progress: called with the bytes taken so far.
+    /// - Throws: `nothingFound`, `busy` while somebody writes to the file, `limitExceeded`, `inputOutput`, `CancellationError`.
+    public func store(
+        contentsOf url: URL, progress: (@Sendable (Int) -> Void)? = nil
+    ) async throws -> StoredContent {
+        try await aside { access, flag in
+            try access.replica.storeContents([url.path]) { bytes in
+                try flag.check()
+                progress?(bytes)
+            }[0]
+        }
+    }
+
+    /// A file with a content: read-only, beside the database. Valid until `body` returns.
+    /// - Throws: `contentNotHere`, `contentLost`; what `body` throws.
+    public func withFile<Result: Sendable>(
+        of content: ContentID, _ body: @Sendable (URL) async throws -> Result
+    ) async throws -> Result {
+        let path = try await aside { access, flag in
+            try access.replica.contentFile(content) { _ in try flag.check() }
+        }
+        return try await body(URL(fileURLWithPath: path))
+    }
+
+    /// Bytes of a content. The content is fetched if need be.
+    /// - Parameter range: `nil` for all of it.
+    /// - Throws: `contentNotHere`, `contentLost`, `inputOutput`.
+    public func data(of content: ContentID, in range: Range<Int>? = nil) async throws -> Data {
+        try await withFile(of: content) { url in
+            let file = try FileHandle(forReadingFrom: url)
+            defer { try? file.close() }  // the bytes are read already
+            guard let range else { return try file.readToEnd() ?? Data() }
+            try file.seek(toOffset: UInt64(max(range.lowerBound, 0)))
+            return try file.read(upToCount: range.count) ?? Data()
+        }
+    }
+
+    /// Declares a column of the app's that holds IDs of contents, on all devices.
+    /// - Throws: `invalidArgument` for a column that does not travel.
+    public func declareAttachments(_ table: String, _ column: String) throws {
+        try access.declareAttachments(table, column)
+    }
+
+    /// The declared columns, as `table.column`.
+    public func attachments() throws -> [String] { try access.attachments() }
+
+    // MARK: Looking
+
+    /// The documents in a folder, by path.
+    /// - Parameters:
+    ///   - folder: a path such as `Scores`; `/` is the top.
+    ///   - recursively: true: also what lies in its folders.
+    /// - Throws: `nothingFound`.
+    public func list(_ folder: String = "/", recursively: Bool = false) throws -> [DocumentEntry] {
+        let path = try DocumentPath(folder)
+        return try access.list(recursively ? .below(path) : .inside(path))
+    }
+
+    /// The documents in the trash.
+    public func deleted() throws -> [DocumentEntry] { try access.list(.deleted) }
+
+    /// The documents with rival versions.
+    public func conflicts() throws -> [DocumentEntry] { try access.list(.conflicts) }
+
+    /// A document by its path.
+    /// - Throws: `nothingFound`.
+    public func document(at path: String) throws -> DocumentEntry { try access.entry(DocumentPath(path)) }
+
+    /// A document by its ID; `nil` for an unknown one.
+    public func document(_ id: DocumentID) throws -> DocumentEntry? { try access.entry(id) }
+
+    /// The versions of a document: the shown one, its rivals, then the past.
+    public func versions(of id: DocumentID) throws -> [DocumentVersion] { try access.versions(of: id) }
+
+    // MARK: Changing
+
+    /// Adds a file as a document. Folders on the way are made.
+    /// - Throws: `nameTaken` where other bytes are at the path; as `store(contentsOf:)`.
+    @discardableResult
+    public func add(_ url: URL, at path: String, moving: Bool = false) async throws -> DocumentEntry {
+        let id = try await changing { access, flag in
+            let source = try DocumentSource(reading: url, at: DocumentPath(path))
+            let document = try access.add([source]) { _ in try flag.check() }.outcomes[0].document
+            if moving { try FileManager.default.removeItem(at: url) }
+            return document
+        }
+        return try required(id)
+    }
+
+    /// Saves a content as a document's new version, over the version that was edited. Versions that others made meanwhile stay, as
+    /// rivals.
+    /// - Returns: the new version.
+    /// - Throws: `nothingFound` for an unknown document or version.
+    @discardableResult
+    public func save(
+        _ id: DocumentID, _ content: StoredContent, over version: VersionID, modified: Date = Date()
+    ) async throws -> VersionID {
+        let time = Int64(modified.timeIntervalSince1970 * 1_000_000)
+        return try await changing { access, _ in
+            try access.save(content, modifiedMicroseconds: time, to: id, over: version)
+        }
+    }
+
+    /// Makes a folder, with the folders around it.
+    /// - Throws: `nameTaken` where a document has the name.
+    public func makeFolder(_ path: String) async throws {
+        _ = try await changing { access, _ in try access.makeFolder(DocumentPath(path)) }
+    }
+
+    /// Renames or moves a document or a folder.
+    /// - Throws: `nameTaken`, `invalidArgument` for a folder that would lie in itself.
+    public func move(_ id: DocumentID, to path: String) async throws {
+        try await changing { access, _ in try access.move(id, to: DocumentPath(path)) }
+    }
+
+    /// Puts a document into the trash; a folder with everything in it. The trash keeps documents for 30 days.
+    public func remove(_ id: DocumentID) async throws { _ = try await changing { access, _ in try access.remove(id) } }
+
+    /// Puts a document back out of the trash.
+    /// - Throws: `nothingFound` for a document that is not deleted.
+    public func putBack(_ id: DocumentID) async throws { _ = try await changing { access, _ in try access.putBack(id) } }
+
+    /// How a conflict ends.
+    public enum Settling: Sendable {
+        /// One version stands.
+        case keep(VersionID)
+        /// Each rival becomes a document of its own beside.
+        case keepBoth
+        /// The app's bytes stand.
+        case with(StoredContent)
+    }
+
+    /// Settles a conflict, on all devices.
+    /// - Returns: the version that stands now.
+    /// - Throws: `nothingFound` without a conflict.
+    @discardableResult
+    public func settle(_ id: DocumentID, _ how: Settling) async throws -> VersionID {
+        try await changing { access, _ in
+            switch how {
+            case .keep(let version): try access.settle(id, keeping: version)
+            case .keepBoth: try access.settleKeepingBoth(id)
+            case .with(let content):
+                try access.settle(
+                    id, with: content,
+                    modifiedMicroseconds: access.replica.environment.clock.milliseconds() * 1000)
+            }
+        }
+    }
+
+    private func required(_ id: DocumentID) throws -> DocumentEntry {
+        guard let entry = try access.entry(id) else {
+            throw FerryError(.internalInconsistency, "A document is not there after it was added.")
+        }
+        return entry
+    }
+
+    // MARK: Room on this device
+
+    /// What this device fetches by itself, and how much it keeps.
+    public var settings: ContentSettings {
+        get throws { try engine.store.contentSettings() }
+    }
+
+    public func set(_ settings: ContentSettings) throws { try engine.store.setContentSettings(settings) }
+
+    /// Brings the bytes of documents to this device.
+    /// - Throws: `contentNotHere`, `contentLost` for the first one that is not to be had; the others are fetched all the same.
+    public func fetch(_ ids: [DocumentID]) async throws {
+        try await changing { access, flag in
+            let contents = try access.entries(ids).compactMap(\.content)
+            let results = try access.replica.fetchContents(contents) { _, _ in try flag.check() }
+            if let problem = results.lazy.compactMap(\.problem).first { throw Replica.notHere(problem) }
+        }
+    }
+
+    /// Removes bytes from this device that the container has. The documents stay.
+    /// - Returns: the bytes that went.
+    @discardableResult
+    public func evict(_ ids: [DocumentID]) async throws -> Int {
+        try await changing { access, _ in
+            try access.replica.evictContents(access.entries(ids).compactMap(\.content)).bytes
+        }
+    }
+
+    /// Keeps the bytes of documents on this device, and fetches them with the next pass.
+    public func pin(_ ids: [DocumentID]) throws { try setPinned(ids, true) }
+
+    /// Lets the bytes of documents go again where room is needed.
+    public func unpin(_ ids: [DocumentID]) throws { try setPinned(ids, false) }
+
+    private func setPinned(_ ids: [DocumentID], _ isPinned: Bool) throws {
+        try access.replica.pinContents(access.entries(ids).compactMap(\.content), isPinned)
+    }
+}
+
+extension StoredContent {
+    /// Writes the rows of the content, in a transaction of the app's. Writing them again has no effect.
+    /// - Throws: `contentNotHere` where the content was stored so long ago that its bytes may be gone: store it again.
+    public func insert(in database: Database) throws {
+        guard let handle = database.sqliteConnection else { throw FerryError(.database, "The database is closed.") }
+        let connection = SQLConnection(handle)
+        defer { connection.finalizeStatements() }
+        try insert(connection)
+    }
+}
+
+/// Whether a task was cancelled whose work runs aside.
+final class CancellationFlag: Sendable {
+    private let isCancelled = Locked(false)
+
+    func cancel() { isCancelled.withLock { $0 = true } }
+
+    func check() throws { if isCancelled.withLock({ $0 }) { throw CancellationError() } }
+}
+
+extension DocumentSource {
+    /// A file that becomes a document.
+    /// - Throws: `nothingFound`.
+    init(reading url: URL, at path: DocumentPath) throws {
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: url.path) else {
+            throw FerryError(.nothingFound, "There is no file at \(url.path). Check the path.", path: url.path)
+        }
+        let modified = (attributes[.modificationDate] as? Date)?.timeIntervalSince1970 ?? 0
+        let mode = (attributes[.posixPermissions] as? Int) ?? 0
+        self.init(
+            file: url.path, path: path, modifiedMicroseconds: Int64(modified * 1_000_000),
+            isExecutable: mode & 0o100 != 0)
+    }
+}

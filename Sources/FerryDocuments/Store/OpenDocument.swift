@@ -1,0 +1,95 @@
+import FerryContainer
+import FerryCore
+import FerryEngine
+import Foundation
+
+/// A document that somebody edits: a file to read, the version that the edit is on top of, and a way to save.
+///
+/// The file never changes under its reader. To save, write a file of your own and hand it to `save`: the new version supersedes the
+/// version that was opened, and not whatever another device made meanwhile. Those versions stay, as rivals.
+public final class OpenDocument: Sendable {
+    /// What an editor should tell a person.
+    public enum State: Sendable {
+        case normal
+        /// There are rival versions: settle them.
+        case inConflict
+        /// The last `save` failed. What was edited is in the editor alone.
+        case savingError(FerryError)
+        /// The document is in the trash, or gone.
+        case removed
+    }
+
+    public let id: DocumentID
+    private let store: DocumentStore
+    private let present: Locked<(version: VersionID, file: URL, failure: FerryError?)>
+
+    init(_ id: DocumentID, _ store: DocumentStore, version: VersionID, file: URL) {
+        self.id = id
+        self.store = store
+        present = Locked((version, file, nil))
+    }
+
+    /// The version that is open.
+    public var version: VersionID { present.withLock { $0.version } }
+
+    /// A read-only file with the bytes of `version`.
+    public var file: URL { present.withLock { $0.file } }
+
+    public var state: State {
+        get throws {
+            if let failure = present.withLock({ $0.failure }) { return .savingError(failure) }
+            guard let entry = try store.document(id), !entry.isDeleted else { return .removed }
+            return entry.rivals.isEmpty ? .normal : .inConflict
+        }
+    }
+
+    /// Saves a file as the new version, and goes on with that version.
+    /// - Returns: the new version.
+    @discardableResult
+    public func save(_ url: URL) async throws -> VersionID {
+        do {
+            let content = try await store.store(contentsOf: url)
+            let saved = try await store.save(id, content, over: version)
+            let file = try await store.file(of: id, saved)
+            present.withLock { $0 = (saved, file.url, nil) }
+            return saved
+        } catch let error as FerryError {
+            present.withLock { $0.failure = error }
+            throw error
+        }
+    }
+
+    /// Goes on with the version that is shown now, such as after a change by another device.
+    public func reload() async throws {
+        let shown = try await store.file(of: id, nil)
+        present.withLock { $0 = (shown.version, shown.url, nil) }
+    }
+
+    /// Changes of this document from now on.
+    public var changes: AsyncStream<DocumentEvent> {
+        let all = store.changes
+        let (stream, continuation) = AsyncStream.makeStream(of: DocumentEvent.self)
+        let task = Task.detached { [id] in
+            for await event in all where event.document == id { continuation.yield(event) }
+            continuation.finish()
+        }
+        continuation.onTermination = { _ in task.cancel() }
+        return stream
+    }
+}
+
+extension DocumentStore {
+    /// Opens a document. Its bytes are fetched if need be.
+    /// - Throws: `nothingFound`, `contentNotHere`, `contentLost`.
+    public func open(_ id: DocumentID) async throws -> OpenDocument {
+        let shown = try await file(of: id, nil)
+        return OpenDocument(id, self, version: shown.version, file: shown.url)
+    }
+
+    func file(of id: DocumentID, _ version: VersionID?) async throws -> (url: URL, version: VersionID) {
+        try await aside { access, flag in
+            let found = try access.file(of: id, version: version) { _ in try flag.check() }
+            return (URL(fileURLWithPath: found.path), found.version)
+        }
+    }
+}
