@@ -96,7 +96,8 @@ enum DiskFiles {
         guard descriptor >= 0 else {
             if errno == EEXIST {
                 throw FerryError(
-                    .nameTaken, "There is a file \(target) already. Choose another by -o, or say --force.", path: target)
+                    .nameTaken, "There is a file \(target) already. Choose another by -o, or say --force.", path: target
+                )
             }
             throw FerryError(
                 .inputOutput, "The file cannot be written: \(String(cString: strerror(errno))).", path: target)
@@ -108,6 +109,41 @@ enum DiskFiles {
         // A disk that keeps no such time keeps the document all the same.
         _ = futimens(descriptor, [time, time])
         return bytes
+    }
+
+    /// Writes all documents that are shown into a directory, with their folders.
+    /// - Returns: how many documents.
+    /// - Throws: `nameTaken` for a directory that is not empty; `contentNotHere`, `contentLost`, `inputOutput`. What was written by then stays.
+    static func write(_ documents: DocumentAccess, to directory: String) throws -> Int {
+        let files = FileManager.default
+        if let names = try? files.contentsOfDirectory(atPath: directory), !names.isEmpty {  // a missing one is made below
+            throw FerryError(.nameTaken, "The directory is not empty. Name another one.", path: directory)
+        }
+        var count = 0
+        func make(_ path: String) throws {
+            do {
+                try files.createDirectory(atPath: path, withIntermediateDirectories: true)
+            } catch {
+                throw FerryError(
+                    .inputOutput, "The directory cannot be made: \(error.localizedDescription)", path: path,
+                    cause: error)
+            }
+        }
+        try make(directory)
+        // A folder's path comes before the paths of what is in it.
+        for entry in try documents.list(.below(.top)) {
+            let target = directory + "/" + entry.path
+            if entry.kind == .folder {
+                try make(target)
+            } else {
+                let source = try documents.file(of: entry.id)
+                _ = try copy(
+                    source.path, to: target, overwriting: false, isExecutable: source.isExecutable,
+                    modifiedMicroseconds: source.modifiedMicroseconds)
+                count += 1
+            }
+        }
+        return count
     }
 
     static func copyToStandardOutput(_ source: String) throws { _ = try copy(source, to: .standardOutput) }
@@ -122,7 +158,8 @@ enum DiskFiles {
             }
             return bytes
         } catch {
-            throw FerryError(.inputOutput, "The document cannot be written: \(error.localizedDescription)", cause: error)
+            throw FerryError(
+                .inputOutput, "The document cannot be written: \(error.localizedDescription)", cause: error)
         }
     }
 }

@@ -36,7 +36,8 @@ struct DocumentsAdd: DatabaseCommand {
         if new.isEmpty { return try console.say("All of it is there already.") }
         let bytes = new.reduce(0) { $0 + $1.byteCount }
         let what = new.count == 1 ? Wording.oneLine(new[0].path.description) : Wording.count(new.count, "document")
-        try console.say("Added \(what): \(Wording.bytes(bytes)), \(Wording.bytes(newBytes)) of packs for the container.")
+        try console.say(
+            "Added \(what): \(Wording.bytes(bytes)), \(Wording.bytes(newBytes)) of packs for the container.")
     }
 }
 
@@ -66,7 +67,8 @@ struct DocumentsPut: DatabaseCommand {
         try console.say(
             outcomes[0].version == nil
                 ? "\(path) has these bytes already."
-                : "Saved \(path): \(Wording.bytes(outcomes[0].byteCount)), \(Wording.bytes(newBytes)) of packs for the container.")
+                : "Saved \(path): \(Wording.bytes(outcomes[0].byteCount)), \(Wording.bytes(newBytes)) of packs for the container."
+        )
     }
 }
 
@@ -128,7 +130,8 @@ struct DocumentsMove: DatabaseCommand {
         let entry = try documents.entry(document.parsed())
         var path = try DocumentPath(target)
         // A path without an entry is no folder.
-        let isFolder = target.hasSuffix("/") || ((try? documents.entry(path))?.kind == .folder && path.description != entry.path)
+        let isFolder =
+            target.hasSuffix("/") || ((try? documents.entry(path))?.kind == .folder && path.description != entry.path)
         if isFolder { path = try path.appending(entry.name) }
         try documents.move(entry.id, to: path)
         if console.isJSON {

@@ -22,7 +22,10 @@ struct DocumentsCommand: ParsableCommand {
         groupedSubcommands: [
             CommandGroup(
                 name: "Look",
-                subcommands: [DocumentsList.self, DocumentsVersions.self, DocumentsConflicts.self, DocumentsGet.self]),
+                subcommands: [
+                    DocumentsList.self, DocumentsVersions.self, DocumentsConflicts.self, DocumentsGet.self,
+                    DocumentsVerify.self,
+                ]),
             CommandGroup(
                 name: "Change",
                 subcommands: [

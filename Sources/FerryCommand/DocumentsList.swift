@@ -65,9 +65,12 @@ struct DocumentsList: DatabaseCommand {
                 entry.byteCount.map(Wording.bytes) ?? "",
                 entry.kind == .folder
                     ? "" : entry.modifiedMicroseconds.map { Wording.age(sinceMilliseconds: $0 / 1000, now: now) } ?? "",
-                DocumentWords.place(of: entry, now: now))
+                entry.isDeleted ? "in the trash" : DocumentWords.place(of: entry, now: now))
         }
         for line in table.lines(console.style) { try console.answer(line) }
+        if deleted {
+            return try console.answer("\(Wording.count(entries.count, "document is", "documents are")) in the trash.")
+        }
         try console.answer("\(Wording.count(files.count, "document")), \(Wording.bytes(bytes)).")
     }
 }

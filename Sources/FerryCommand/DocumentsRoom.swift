@@ -72,7 +72,8 @@ struct DocumentsFetch: DatabaseCommand {
         if console.isJSON {
             try console.emit(RoomJSON(documents: here.count, bytes: bytes, waiting: waiting))
         } else {
-            try console.say("\(Wording.count(here.count, "document is", "documents are")) here, \(Wording.bytes(bytes)).")
+            try console.say(
+                "\(Wording.count(here.count, "document is", "documents are")) here, \(Wording.bytes(bytes)).")
             for item in waiting { console.warn("\(Wording.oneLine(item.path)): \(item.reason)", isReason: true) }
         }
         if !waiting.isEmpty {
@@ -161,7 +162,8 @@ private struct PinReport: Encodable {
         try access.replica.pinContents(entries.compactMap(\.content), isPinned)
         if console.isJSON { return try console.emit(PinReport(documents: entries.count, pinned: isPinned)) }
         try console.say(
-            "\(Wording.count(entries.count, "document is", "documents are")) \(isPinned ? "pinned" : "not pinned any more").")
+            "\(Wording.count(entries.count, "document is", "documents are")) \(isPinned ? "pinned" : "not pinned any more")."
+        )
     }
 }
 
@@ -211,10 +213,12 @@ struct DocumentsKeep: DatabaseCommand {
                     leaveFreeBytes: settings.leaveFreeBytes))
         }
         let fetched =
-            settings.fetchBytes.map { $0 == 0 ? "Nothing is" : "Documents up to \(Wording.bytes($0)) are" } ?? "All documents are"
+            settings.fetchBytes.map { $0 == 0 ? "Nothing is" : "Documents up to \(Wording.bytes($0)) are" }
+            ?? "All documents are"
         try console.answer("\(fetched) fetched by themselves.")
         try console.answer(
-            settings.keepBytes.map { "At most \(Wording.bytes($0)) stay beside the database." } ?? "All of them stay beside the database.")
+            settings.keepBytes.map { "At most \(Wording.bytes($0)) stay beside the database." }
+                ?? "All of them stay beside the database.")
         try console.answer("\(Wording.bytes(settings.leaveFreeBytes)) of the disk stay free.")
     }
 }
@@ -250,7 +254,8 @@ struct ColumnArgument: ParsableArguments {
 
     func parsed() throws -> AttachmentTarget {
         guard let target = AttachmentTarget(column) else {
-            throw FerryError(.invalidArgument, "“\(column)” is no column. Write it as table.column, such as photo.image.")
+            throw FerryError(
+                .invalidArgument, "“\(column)” is no column. Write it as table.column, such as photo.image.")
         }
         return target
     }

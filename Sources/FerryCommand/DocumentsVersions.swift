@@ -150,7 +150,9 @@ struct DocumentsGet: DatabaseCommand {
     }
 
     func validate() throws {
-        if file == "-" && output.json { throw ValidationError("--json has no room for the document. Name a file by -o.") }
+        if file == "-" && output.json {
+            throw ValidationError("--json has no room for the document. Name a file by -o.")
+        }
     }
 
     func perform(_ console: Console) throws {
@@ -159,7 +161,8 @@ struct DocumentsGet: DatabaseCommand {
         let entry = try documents.entry(path)
         let chosen = try version.map { number in
             guard let found = try documents.versions(of: entry.id).first(where: { $0.number == number }) else {
-                throw FerryError(.nothingFound, "The document has no version \(number). `ferry documents versions` lists them.")
+                throw FerryError(
+                    .nothingFound, "The document has no version \(number). `ferry documents versions` lists them.")
             }
             return found.id
         }
@@ -214,7 +217,8 @@ struct DocumentsSettle: DatabaseCommand {
         let version: VersionID
         if let keep {
             guard let chosen = try documents.versions(of: entry.id).first(where: { $0.number == keep }) else {
-                throw FerryError(.nothingFound, "The document has no version \(keep). `ferry documents versions` lists them.")
+                throw FerryError(
+                    .nothingFound, "The document has no version \(keep). `ferry documents versions` lists them.")
             }
             version = try documents.settle(entry.id, keeping: chosen.id)
         } else if let with {

@@ -73,6 +73,7 @@ enum ExitStatus: Int32 {
         .contentNotHere: .tryAgain,
         .contentLost: .badData,
         .nameTaken: .existsAlready,
+        .documentsPresent: .badData,
 
         .nothingFound: .nothingFound,
     ]

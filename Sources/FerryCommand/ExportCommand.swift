@@ -15,6 +15,8 @@ struct ExportCommand: DatabaseCommand {
             The file of a sealed container is sealed: its members can read it, and whoever has the recovery code. Others see its \
             size and its age. With --open it is not sealed; then only a database without a container can be made of it.
 
+            The bytes of documents above 4 kB are not in the file: they are in the container.
+
             JSON: {"path", "bytes", "objects", "tables", "container": {"id", "name"}, "sealed", "seconds"}; "sealed" is there where \
             the file is sealed.
 
@@ -43,6 +45,11 @@ struct ExportCommand: DatabaseCommand {
         try console.say(
             console.style.green("Wrote \(Wording.count(report.objects, "row")) to \(file).")
                 + " \(Wording.bytes(report.bytes)) (\(Wording.duration(report.seconds)))")
+        if let documents = try replica.status().documents, documents.bytes > 0 {
+            console.warn(
+                "The file has the names of documents, and not the bytes of those above 4 kB "
+                    + "(\(Wording.bytes(documents.bytes)) in all). The container has the bytes.")
+        }
         if report.sealed == true {
             try console.say("It is sealed: members of the container can read it, and whoever has the recovery code.")
         }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Ferry
+import FerryDocuments
 
 /// `ferry leave`.
 struct LeaveCommand: DatabaseCommand {
@@ -13,12 +14,26 @@ struct LeaveCommand: DatabaseCommand {
             not published yet reach nobody any more: run `ferry sync` first if they should. In a sealed container it tells the \
             others, and forgets the keys of the device.
 
-            Example:
+            A database with documents or attachments is refused, until you say where the documents are to be written, or that they \
+            may go. Documents that this device has not fetched are fetched for that.
+
+            Examples:
               ferry sync music.sqlite && ferry leave music.sqlite
+              ferry leave music.sqlite --documents ~/Papers
             """)
 
     @OptionGroup var argument: DatabaseArgument
+    @Option(
+        help: "Write all documents into this directory first. It must be empty, or not there.", completion: .directory)
+    var documents: String?
+
+    @Flag(help: "Documents and attachments may go.") var discardDocuments = false
+
     @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        if documents != nil && discardDocuments { throw ValidationError("Choose --documents or --discard-documents.") }
+    }
 
     func perform(_ console: Console) throws {
         let replica: Replica
@@ -31,7 +46,17 @@ struct LeaveCommand: DatabaseCommand {
         let name = Wording.shellWord(replica.identity.deviceName)
         // A copy that was never synced is nobody in the container.
         let hasOthers = try !replica.isCopied() && replica.devices().devices.count > 1
-        let report = try replica.leave()
+        if let documents {
+            let count = try DiskFiles.write(DocumentAccess(replica), to: documents)
+            try console.say("\(Wording.count(count, "document is", "documents are")) in \(documents).")
+        }
+        let report: LeaveReport
+        do {
+            report = try replica.leave(discardingDocuments: discardDocuments || documents != nil)
+        } catch var error as FerryError where error.code == .documentsPresent {
+            error.message += " On the command line: --documents DIR, or --discard-documents."
+            throw error
+        }
         if console.isJSON { return try console.emit(report) }
         try console.say(
             "\(argument.database) belongs to no container any more; its rows stay. "

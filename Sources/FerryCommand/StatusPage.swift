@@ -68,7 +68,40 @@ struct StatusPage {
         if report.conflicts > 0 {
             news.append(Wording.count(report.conflicts, "conflict") + "; `ferry conflicts` shows what lost.")
         }
-        return news + membership(style)
+        return news + documents(style) + membership(style)
+    }
+
+    /// What there is to say of documents and attachments.
+    private func documents(_ style: Style) -> [String] {
+        guard let found = report.documents else { return [] }
+        let folders = found.folders > 0 ? " in \(Wording.count(found.folders, "folder"))" : ""
+        var lines = [
+            "Documents: \(Wording.grouped(found.documents))\(folders); "
+                + "\(Wording.bytes(found.hereBytes)) of \(Wording.bytes(found.bytes)) here."
+        ]
+        if found.pendingPacks > 0 {
+            lines.append(
+                style.yellow("\(Wording.bytes(found.pendingBytes)) of documents wait") + " to be published.")
+        }
+        if found.waiting > 0 {
+            let name =
+                found.file.map { " the pack " + ($0.split(separator: "/").last.map(String.init) ?? $0) } ?? " a pack"
+            lines.append(
+                style.yellow("\(Wording.count(found.waiting, "content is", "contents are")) still to come:")
+                    + "\(name) is not there yet\(Wording.waiting(sinceMilliseconds: found.sinceMilliseconds, now: now))."
+            )
+        }
+        if found.lost > 0 {
+            lines.append(
+                style.red("\(Wording.count(found.lost, "content is", "contents are")) lost;")
+                    + " `ferry documents list --state lost` names the documents.")
+        }
+        if found.conflicts > 0 {
+            lines.append(
+                style.yellow("\(Wording.count(found.conflicts, "document has", "documents have")) rival versions;")
+                    + " `ferry documents conflicts` shows them.")
+        }
+        return lines
     }
 
     /// What a sealed container has to say of its members.

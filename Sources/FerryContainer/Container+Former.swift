@@ -11,6 +11,8 @@ extension Container {
         package fileprivate(set) var lastSequence: UInt64 = 0
         /// Names of files of Ferry's, from the container's root on, in the order in which they are removed.
         package fileprivate(set) var files: [String] = []
+        /// True if packs are among the files.
+        package fileprivate(set) var hasPacks = false
         /// Names of anything else: copies by a syncer, placeholders, files of nobody.
         package fileprivate(set) var others: [String] = []
 
@@ -41,8 +43,17 @@ extension Container {
                     remains.others.append(snapshots + "/" + name)
                 }
             }
+            let packs = Self.packsDirectory(of: device)
+            for name in try backend.list(packs, after: nil) {
+                if PackName(name) != nil {
+                    remains.files.append(packs + "/" + name)
+                    remains.hasPacks = true
+                } else {
+                    remains.others.append(packs + "/" + name)
+                }
+            }
             let head = Self.headName(of: device)
-            let parts = [segments, snapshots, Self.membersDirectory(of: device)]
+            let parts = [segments, snapshots, packs, Self.membersDirectory(of: device)]
             for name in try backend.list(directory, after: nil) where !parts.contains(directory + "/" + name) {
                 // The head goes last: as long as there is one, people see whose the other files are.
                 if directory + "/" + name == head {
@@ -74,8 +85,8 @@ extension Container {
     /// A device's directories, each before the one that it is in.
     private static func directories(of device: DeviceID) -> [String] {
         [
-            segmentsDirectory(of: device), snapshotsDirectory(of: device), membersDirectory(of: device),
-            directory(of: device),
+            segmentsDirectory(of: device), snapshotsDirectory(of: device), packsDirectory(of: device),
+            membersDirectory(of: device), directory(of: device),
         ]
     }
 }

@@ -4,6 +4,7 @@ import FerryCore
 package enum DeviceFile: Hashable, Sendable {
     case record(RecordName)
     case claim
+    case pack(PackName)
     case segment(SegmentName)
     case chunk(ChunkName)
     case manifest(SnapshotName)
@@ -12,10 +13,11 @@ package enum DeviceFile: Hashable, Sendable {
     /// True for a file that its author replaces or removes; all others have one content.
     package var changes: Bool { self == .head || self == .claim }
 
-    /// The kind of its content in an envelope; `nil` for records and claims, which are signed and never sealed.
+    /// The kind of its content in an envelope; `nil` for records and claims, which are signed and never sealed, and for packs, which
+    /// are sealed chunk by chunk.
     package var kind: FileKind? {
         switch self {
-        case .record, .claim: nil
+        case .record, .claim, .pack: nil
         case .segment: .segment
         case .chunk: .chunk
         case .manifest: .manifest
@@ -28,6 +30,7 @@ package enum DeviceFile: Hashable, Sendable {
         switch self {
         case .record: Container.maximumRecordBytes
         case .claim: Container.maximumClaimBytes
+        case .pack: ContentLimits.packBytes
         case .segment, .chunk, .manifest: FileKind.segment.maximumFileBytes
         case .head: FileKind.head.maximumFileBytes
         }
@@ -38,6 +41,7 @@ package enum DeviceFile: Hashable, Sendable {
         switch self {
         case .record(let name): Container.membersDirectory(of: device) + "/" + name.fileName
         case .claim: Container.claimName(of: device)
+        case .pack(let name): Container.packsDirectory(of: device) + "/" + name.fileName
         case .segment(let name): Container.segmentsDirectory(of: device) + "/" + name.fileName
         case .chunk(let name): Container.snapshotsDirectory(of: device) + "/" + name.fileName
         case .manifest(let name): Container.snapshotsDirectory(of: device) + "/" + name.fileName
@@ -54,6 +58,7 @@ package struct DeviceFiles: Equatable, Sendable {
     /// In ascending order.
     package var manifests: [SnapshotName] = []
     package var chunks: Set<ChunkName> = []
+    package var packs: Set<PackName> = []
     package var records: Set<RecordName> = []
     package var hasHead = false
     package var hasClaim = false
@@ -75,6 +80,7 @@ package struct DeviceFiles: Equatable, Sendable {
             if let chunk = ChunkName(name) { chunks.insert(chunk) }
         }
         manifests.sort()
+        packs = Set(try backend.list(Container.packsDirectory(of: device), after: nil).compactMap { PackName($0) })
         records = Set(
             try backend.list(Container.membersDirectory(of: device), after: nil).compactMap { RecordName($0) })
         let names = try backend.list(Container.directory(of: device), after: nil)
@@ -87,6 +93,7 @@ package struct DeviceFiles: Equatable, Sendable {
         [
             Container.directory(of: device), Container.segmentsDirectory(of: device),
             Container.snapshotsDirectory(of: device), Container.membersDirectory(of: device),
+            Container.packsDirectory(of: device),
         ]
     }
 

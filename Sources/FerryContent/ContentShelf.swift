@@ -128,6 +128,20 @@ package final class ContentShelf: Sendable {
 
     // MARK: Upkeep
 
+    /// Removes everything, for a database that leaves its container.
+    package func removeAll() throws {
+        for folder in try names(in: "whole") {
+            for name in try names(in: "whole/" + folder) { try fileSystem.removeFile(at: path("whole/\(folder)/\(name)")) }
+            try fileSystem.removeEmptyDirectory(at: path("whole/" + folder))
+        }
+        for directory in ["pending", "partial"] {
+            for name in try names(in: directory) { try fileSystem.removeFile(at: path(directory + "/" + name)) }
+        }
+        for directory in ["whole", "pending", "partial"] { try fileSystem.removeEmptyDirectory(at: path(directory)) }
+        try fileSystem.removeEmptyDirectory(at: root)
+        state.withLock { $0.prepared = [] }
+    }
+
     /// Removes temporary files that nobody is writing. One process at a time writes to the shelf.
     package func removeLeftovers() throws {
         for name in try names(in: "pending") where name.hasPrefix(Self.temporaryPrefix) {

@@ -78,6 +78,30 @@ package struct PackReader: Sendable {
         self.source = source
     }
 
+    /// The ID of a whole pack, proved without any key: header, directory and end are one, and the pack is not cut off. The chunks
+    /// are proved by who reads them.
+    /// - Throws: `damagedFile`, `formatTooNew`, `foreignFile`, `notSealed`.
+    package static func verifiedID(
+        of bytes: [UInt8], of device: DeviceID, in container: ContainerID, isSealed: Bool
+    ) throws(FerryError) -> PackID {
+        let headerLength = isSealed ? SealedPack.headerLength : PackFrame.headerLength
+        let endLength = isSealed ? SealedPack.endLength : PackFrame.endLength
+        let header = Array(bytes.prefix(headerLength))
+        try PackFrame.check(header, of: device, in: container, isSealed: isSealed)
+        guard bytes.count > headerLength + endLength else { throw ByteReader.malformed("it ends too early") }
+        var frame = ByteReader(Array(bytes[(bytes.count - endLength)...]))
+        let place = try frame.read64()
+        let id: PackID = try frame.readID()
+        guard place > UInt64(headerLength), place < UInt64(bytes.count - endLength) else {
+            throw ByteReader.malformed("its directory is nowhere in it")
+        }
+        let covered = header + bytes[Int(place)..<(bytes.count - endLength + 8)]
+        guard ContentHash.checksum(covered) == id else {
+            throw ByteReader.malformed("its checksum does not match its content")
+        }
+        return id
+    }
+
     /// Reads a chunk, and proves it.
     /// - Throws: as `chunk(_:at:of:in:_:)`.
     package func chunk(_ entry: PackDirectory.Entry) throws -> [UInt8] {

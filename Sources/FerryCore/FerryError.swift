@@ -111,6 +111,8 @@ public struct FerryError: Error, Sendable {
         public static let contentLost = Code(rawValue: "contentLost")
         /// A folder has another document by the name.
         public static let nameTaken = Code(rawValue: "nameTaken")
+        /// The database has documents that would go. Write them elsewhere, or say that they may go.
+        public static let documentsPresent = Code(rawValue: "documentsPresent")
         /// A bug in Ferry: an invariant does not hold.
         public static let internalInconsistency = Code(rawValue: "internalInconsistency")
     }

@@ -206,7 +206,8 @@ extension DocumentAccess {
     }
 
     static func taken(_ path: DocumentPath) -> FerryError {
-        FerryError(.nameTaken, "There is a document “\(path)” already. Choose another name, or `put` a new version of it.")
+        FerryError(
+            .nameTaken, "There is a document “\(path)” already. Choose another name, or `put` a new version of it.")
     }
 
     // MARK: Transactions

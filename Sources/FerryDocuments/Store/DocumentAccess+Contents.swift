@@ -41,7 +41,8 @@ extension DocumentAccess {
         guard try store.canHoldAttachments(target) else {
             throw FerryError(
                 .invalidArgument,
-                "No column “\(target.text)” travels from this database. Check the spelling; `ferry status` lists the tables.")
+                "No column “\(target.text)” travels from this database. Check the spelling; `ferry status` lists the tables."
+            )
         }
         try store.makeDocumentTables()
         try store.write { connection in
@@ -53,10 +54,13 @@ extension DocumentAccess {
     /// - Throws: `nothingFound` for a column that was not declared.
     package func withdrawAttachments(_ table: String, _ column: String) throws {
         let target = AttachmentTarget(table: table, column: column)
-        let count = try !store.hasDocumentTables() ? 0 : store.write { connection in
-            try connection.execute("DELETE FROM ferry_attachment WHERE target = ?", .text(target.text))
-            return connection.changedRowCount
-        }
+        let count =
+            try !store.hasDocumentTables()
+            ? 0
+            : store.write { connection in
+                try connection.execute("DELETE FROM ferry_attachment WHERE target = ?", .text(target.text))
+                return connection.changedRowCount
+            }
         if count == 0 {
             throw FerryError(.nothingFound, "The column “\(target.text)” was not declared for attachments.")
         }

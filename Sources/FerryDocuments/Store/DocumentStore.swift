@@ -198,7 +198,9 @@ public final class DocumentStore: Sendable {
 
     /// Puts a document back out of the trash.
     /// - Throws: `nothingFound` for a document that is not deleted.
-    public func putBack(_ id: DocumentID) async throws { _ = try await changing { access, _ in try access.putBack(id) } }
+    public func putBack(_ id: DocumentID) async throws {
+        _ = try await changing { access, _ in try access.putBack(id) }
+    }
 
     /// How a conflict ends.
     public enum Settling: Sendable {

@@ -1,4 +1,5 @@
 import FerryContainer
+import FerryContent
 import FerryCore
 import FerryMembers
 import FerrySeal
@@ -27,6 +28,9 @@ struct CarriedFile {
             guard claim.device == device else {
                 throw FerryError(.foreignFile, "The claim is of another device. Move it away.", device: device)
             }
+        case .pack(let name):
+            let id = try PackReader.verifiedID(of: bytes, of: device, in: container.id, isSealed: isSealed)
+            guard id == name.id else { throw Self.misnamed }
         case .segment, .chunk, .manifest, .head:
             guard let kind = file.kind else { return }
             if isSealed { try checkSealed(bytes, kind, of: device) } else { try checkOpen(bytes, file, of: device) }
@@ -52,7 +56,7 @@ struct CarriedFile {
             case .segment(let name): name.matches(checksum)
             case .manifest(let name): name.matches(checksum)
             case .chunk(let name): name.hash == checksum
-            case .head, .record, .claim: true
+            case .head, .record, .claim, .pack: true
             }
         guard isNamed else { throw Self.misnamed }
         if case .head = file { _ = try head(bytes, of: device) }

@@ -35,6 +35,7 @@ struct HeadFacts: Equatable {
 /// - A segment is not copied where a larger one that covers it is, or comes. Nor is a segment that ends before the log's start.
 /// - The place to which the author writes is the one whose log goes further, else the one with the newer head. Of snapshots the place with
 ///   the newest manifest is the author's. What such a place lacks was removed there, and is not brought back.
+/// - Packs go before segments, because rows name them. A pack that its author removed stays in the other place.
 /// - Nothing is removed but what the author removed itself, once its successor is in both places (`superfluous`).
 struct CarryPlan: Equatable {
     /// A file to copy, from a place to the other one.
@@ -43,7 +44,7 @@ struct CarryPlan: Equatable {
         var source: CarrySide
     }
 
-    /// In the order in which they become readable: records, segments ascending, chunks, manifests. Heads and claims are decided by their
+    /// In the order in which they become readable: records, packs, segments ascending, chunks, manifests. Heads and claims are decided by their
     /// content, and come last.
     var copies: [Copy] = []
     /// What only a place has that is not the author's, and that nobody reads any more.
@@ -64,6 +65,10 @@ struct CarryPlan: Equatable {
         for side in CarrySide.allCases {
             let missing = files[side].records.subtracting(files[side.other].records).sorted()
             copies += missing.map { Copy(file: .record($0), source: side) }
+        }
+        for side in CarrySide.allCases {
+            let missing = files[side].packs.subtracting(files[side.other].packs).sorted()
+            copies += missing.map { Copy(file: .pack($0), source: side) }
         }
         let newest = newerHead ?? .from
         planSegments(files, logStart: (heads[newest] ?? heads[newest.other])?.logStart)

@@ -37,7 +37,24 @@ struct ChunkSource {
         throw failure
             ?? FerryError(
                 .contentLost,
-                "No pack in the container has these bytes, and this device has not either. Another device may have them.")
+                "No pack in the container has these bytes, and this device has not either. Another device may have them."
+            )
+    }
+
+    /// Reads a chunk of a pack, whichever epoch names the chunk.
+    /// - Parameter epochs: those that name contents here.
+    /// - Throws: as `chunk`.
+    func chunk(_ entry: PackDirectory.Entry, in pack: PackRow, among epochs: Set<EpochID>) throws -> [UInt8] {
+        let place = ChunkIndex.Place(pack: pack.id, device: pack.device, place: entry.place)
+        var failure: FerryError?
+        for epoch in [nil] + epochs.sorted().map(Optional.some) {
+            do {
+                return try chunk(entry.id, place, epoch)
+            } catch let error as FerryError where error.code == .damagedFile || error.code == .fileNotThereYet {
+                failure = error
+            }
+        }
+        throw failure ?? FerryError(.contentLost, "A pack has a chunk that nothing names.")
     }
 
     private func chunk(_ id: ChunkID, _ place: ChunkIndex.Place, _ epoch: EpochID?) throws -> [UInt8] {

@@ -41,7 +41,8 @@ struct ContentFetcher {
         }
     }
 
-    private func fetch(_ row: ContentRow, _ body: ContentList.Body, _ progress: ((Int) throws -> Void)?) throws -> String
+    private func fetch(_ row: ContentRow, _ body: ContentList.Body, _ progress: ((Int) throws -> Void)?) throws
+        -> String
     {
         let partial = try replica.shelf.beginPartial(
             row.id, body, source.key(row.epoch), leaving: row.byteCount > ContentList.inlineBytes ? leaveFreeBytes : 0)

@@ -29,3 +29,12 @@ struct PackPublisher {
         return (rows.count, rows.reduce(0) { $0 + $1.byteCount })
     }
 }
+
+extension Replica {
+    /// The packs that have a row and wait beside the database to be published.
+    func pendingPacks() throws -> [PackRow] {
+        let pending = try shelf.pendingPacks()
+        if pending.isEmpty { return [] }
+        return try store.readContents { rows, _ in try pending.compactMap { try rows.pack($0) } }
+    }
+}

@@ -160,7 +160,8 @@ extension Replica {
             return try openContainer()
         } catch let error as FerryError where Self.isOfTheContainer(error.code) {
             throw FerryError(
-                .contentNotHere, "The content is not on this device, and the container cannot be read: \(error.message)",
+                .contentNotHere,
+                "The content is not on this device, and the container cannot be read: \(error.message)",
                 path: error.path, cause: error)
         }
     }
@@ -207,7 +208,8 @@ extension Replica {
                 return isThere
             }
             if !isThere {
-                return FerryError(.contentNotHere, "It is not in the container yet, so its bytes stay here. Sync first.")
+                return FerryError(
+                    .contentNotHere, "It is not in the container yet, so its bytes stay here. Sync first.")
             }
         }
         return nil

@@ -21,7 +21,9 @@ extension Replica {
         let heldBack = try store.heldBackContents()
         let writer = ContentWriter(
             shelf, try keys.key(naming), makeWriter: try keys.packMaker(sealing),
-            isKept: { [store] chunk in try store.readContents { _, index in try index.isKept(chunk, heldBack: heldBack) } })
+            isKept: { [store] chunk in
+                try store.readContents { _, index in try index.isKept(chunk, heldBack: heldBack) }
+            })
         var stored: [ContentWriter.Stored] = []
         var taken = 0
         for path in paths {

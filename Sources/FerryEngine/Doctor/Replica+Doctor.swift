@@ -42,6 +42,7 @@ extension Replica {
         do {
             var examination = try ContainerExamination(self, openContainerAfresh())
             try examination.run(&report)
+            try ContentExamination(replica: self, container: examination.container).run(&report)
             if let found = try place().examine() { report.add(found, of: try place().describe("")) }
             lost = examination.lost
             try MembershipExamination(replica: self).run(&report)
@@ -74,6 +75,8 @@ extension Replica {
     private func repair(lost: UInt64) throws {
         // Publishes waiting changes, and writes the own head.
         _ = try sync()
+        _ = try repairContents(openContainerAfresh())
+        if try store.needsPass() { _ = try sync() }
         _ = try compact(mending: lost)
     }
 }

@@ -9,6 +9,7 @@ import FerryStore
 /// - nothing in them is beyond what was accepted of the log, so that every database has it or gets it;
 /// - a whole snapshot of a member, which newcomers can open, holds all that was accepted;
 /// - every other member that has said anything has replayed as much;
+/// - no row names a pack among them;
 /// - there is no file among them that Ferry does not know, and no other branch of the log.
 struct FormerFiles {
     /// Why files stay.
@@ -23,18 +24,26 @@ struct FormerFiles {
         case inNoSnapshot
         /// A member has not replayed what was accepted.
         case notReplayed(by: DeviceID)
+        /// A row names a pack among the files.
+        case neededPacks
     }
 
     private let container: Container
     private let membership: Membership
     private let heads: [DeviceID: Head]
     private let forked: Set<DeviceID>
+    private let needsPacks: (DeviceID) throws -> Bool
 
     /// - Parameters:
     ///   - container: with the present seal.
     ///   - heads: the other members'.
     ///   - forked: the logs that are known to have branches.
-    init(_ container: Container, _ membership: Membership, heads: [DeviceID: Head], forked: Set<DeviceID>) {
+    ///   - needsPacks: whether a row names a pack of a device.
+    init(
+        _ container: Container, _ membership: Membership, heads: [DeviceID: Head], forked: Set<DeviceID>,
+        needsPacks: @escaping (DeviceID) throws -> Bool = { _ in false }
+    ) {
+        self.needsPacks = needsPacks
         self.container = container
         self.membership = membership
         self.heads = heads
@@ -63,6 +72,7 @@ struct FormerFiles {
         if let other = remains.others.first { return .unknownFile(other) }
         if remains.lastSequence > end { return .beyondAccepted(remains.lastSequence) }
         if forked.contains(device) { return .forked }
+        if try remains.hasPacks && needsPacks(device) { return .neededPacks }
         if end == 0 { return nil }
         for (member, head) in heads.sorted(by: { $0.key < $1.key })
         where membership.roster.members[member] != nil && (head.acknowledgements[device]?.sequence ?? 0) < end {
@@ -98,6 +108,7 @@ extension FormerFiles.Obstacle {
                 + "database sends them again when it enrols."
         case .forked: "Two databases wrote its log, and its files may have what only one of them had."
         case .unknownFile(let name): "\(name) is no file of Ferry's."
+        case .neededPacks: "Its packs have bytes of documents that no sealed pack has yet."
         case .inNoSnapshot: "No whole snapshot of a member has all of its changes yet."
         case .notReplayed(let member): "\(names[member] ?? member.description) has not replayed all of its changes yet."
         }

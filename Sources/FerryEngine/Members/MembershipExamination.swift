@@ -115,7 +115,8 @@ struct MembershipExamination {
         let reading = try replica.store.reading()
         let own = Set(reading.formerDevices.map(\.device))
         let heads = try ContainerView(container, except: replica.identity.device).heads
-        let rule = FormerFiles(container, membership, heads: heads, forked: reading.forkedLogs)
+        let rule = FormerFiles(container, membership, heads: heads, forked: reading.forkedLogs,
+            needsPacks: replica.store.hasPacks)
         for device in look.directories
         where FormerFiles.isFormer(device, membership)
             && (membership.roster.removed[device] != nil || own.contains(device))
@@ -142,7 +143,9 @@ struct MembershipExamination {
                 report.add(
                     .init(
                         .note, name, "It was removed, and its files are in the folder still.",
-                        advice: "Nobody reads them any more. Its directory may be deleted: lost records are put back."))
+                        advice: try replica.store.hasPacks(of: device)
+                            ? "Its packs have bytes of documents, so its directory has to stay."
+                            : "Nobody reads them any more. Its directory may be deleted: lost records are put back."))
             }
         }
     }

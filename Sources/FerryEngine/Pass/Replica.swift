@@ -237,16 +237,29 @@ public final class Replica: Sendable {
 
     /// Stops tracking and removes every trace of Ferry from the database. The app's rows stay; published files stay in
     /// the container for the other devices.
-    public func leave() throws -> LeaveReport {
+    ///
+    /// - Parameter discardingDocuments: true: documents and attachments go, with their bytes on this device.
+    /// - Throws: `documentsPresent` where there are documents or attachments, and `discardingDocuments` is false: write them
+    ///   elsewhere first.
+    public func leave(discardingDocuments: Bool = false) throws -> LeaveReport {
         try lock.withLock {
+            let documents = try store.contentStatistics()?.contents ?? 0
+            if documents > 0, !discardingDocuments {
+                throw FerryError(
+                    .documentsPresent,
+                    "The database has \(DoctorReport.count(documents, "content")) of documents or attachments, which would go with Ferry's tables. "
+                        + "Say where they are to be written, or that they may go.")
+            }
             let unpublished = try store.unpublishedCount()
             let isTold = try sayLeaving()
             try forgetKeys()
             let askers = try store.endTracking()
             lock.remove()
             LeaderLock(databasePath: store.path).remove()
+            try shelf.removeAll()
             return LeaveReport(
-                container: identity.containerPath, unpublished: unpublished, askers: askers, isTold: isTold)
+                container: identity.containerPath, unpublished: unpublished, askers: askers, isTold: isTold,
+                documents: documents > 0 ? documents : nil)
         }
     }
 

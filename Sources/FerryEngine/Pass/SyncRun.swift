@@ -45,6 +45,7 @@ final class SyncRun {
     func run(_ members: MemberReader.Look?) throws -> SyncReport {
         try recognizeCopy()
         admitted = try replica.fulfilDuties(members, &container)
+        try replica.renewPacks(container, isThorough: isThorough)
         repeat { try catchUp() } while try replica.learn(&container, told: view.heads, &admitted)
         try adoptBranches()
         try republish()
@@ -53,6 +54,7 @@ final class SyncRun {
         try recordContradiction()
         let reading = try refreshHeadAndCompact()
         try reportStalls(reading)
+        if isThorough && publisher.hold == nil { try replica.removeUnnamedPacks(container) }
         try replica.fetchWanted(
             container, &report, isThorough: isThorough, maximumBytes: Replica.fetchBytesOfPass)
         return try finish(reading)

@@ -138,7 +138,16 @@ extension Replica {
                             + "have it, and a new file that joins gets it back", count: count)
                 }, conflicts: status.conflicts,
             policies: try store.policies().map { .init(target: $0.target, policy: $0.word, applied: $0.isApplied) },
-            plainReferences: try store.plainReferences())
+            plainReferences: try store.plainReferences(), documents: try documentsStatus())
+    }
+
+    private func documentsStatus() throws -> StatusReport.Documents? {
+        guard let found = try store.contentStatistics(), found.contents > 0 || found.folders > 0 else { return nil }
+        let pending = try pendingPacks()
+        return StatusReport.Documents(
+            documents: found.documents, folders: found.folders, bytes: found.bytes, hereBytes: found.hereBytes,
+            pendingPacks: pending.count, pendingBytes: pending.reduce(0) { $0 + $1.byteCount }, waiting: found.waiting,
+            file: found.file, sinceMilliseconds: found.sinceMilliseconds, lost: found.lost, conflicts: found.conflicts)
     }
 
     /// Returns why logs with whole files stop: their content is refused, now or by the last sync. Each error names its

@@ -217,6 +217,28 @@ public struct StatusReport: Codable, Equatable, Sendable {
     package var policies: [Policy]
     /// Foreign keys that need not lead to a row.
     package var plainReferences: [PlainReference]
+    /// What the database has of documents and attachments; `nil` without any.
+    public var documents: Documents?
+
+    /// Documents and attachments, and where their bytes are.
+    public struct Documents: Codable, Equatable, Sendable {
+        public var documents: Int
+        public var folders: Int
+        /// The bytes of all contents that something refers to, and of those that are on this device.
+        public var bytes: Int
+        public var hereBytes: Int
+        /// Packs beside the database that are not in the container yet, and their bytes.
+        public var pendingPacks: Int
+        public var pendingBytes: Int
+        /// Contents that could not be fetched: the first one's file, and since when.
+        public var waiting: Int
+        public var file: String?
+        public var sinceMilliseconds: Int64?
+        /// Contents that no pack in the container has, and this device has not either.
+        public var lost: Int
+        /// Documents with rival versions.
+        public var conflicts: Int
+    }
 }
 
 /// The result of `init`.
@@ -324,6 +346,8 @@ public struct LeaveReport: Codable, Equatable, Sendable {
     /// Whether the members of a sealed container were told; `false`: somebody should remove this device there. `nil` for an open
     /// container.
     public var isTold: Bool?
+    /// How many documents and attachments went; `nil` without any.
+    public var documents: Int?
 }
 
 /// The progress of long work.

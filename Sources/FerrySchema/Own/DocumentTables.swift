@@ -103,7 +103,9 @@ package enum DocumentTables {
 
     /// A name of these tables that the app uses; `nil` without any.
     package static func nameInTheWay(_ connection: SQLConnection) throws -> String? {
-        try connection.rows("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view', 'index')").map { $0[0].text }
-            .first { names.contains(foldedName($0)) }
+        try connection.rows("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view', 'index')").map {
+            $0[0].text
+        }
+        .first { names.contains(foldedName($0)) }
     }
 }

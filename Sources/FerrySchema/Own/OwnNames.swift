@@ -60,7 +60,8 @@ package struct OwnNames {
     package static func stays(_ name: String) -> Bool {
         let folded = foldedName(name)
         if mayTravel(folded) { return false }
-        return fixed.contains(folded) || DocumentTables.names.contains(folded) || sealed.contains(folded) || folded.hasPrefix(objects)
+        return fixed.contains(folded) || DocumentTables.names.contains(folded) || sealed.contains(folded)
+            || folded.hasPrefix(objects)
             || folded.hasPrefix(oldRows)
     }
 

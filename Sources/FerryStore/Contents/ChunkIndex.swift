@@ -14,6 +14,12 @@ package struct ChunkIndex {
         package let pack: PackID
         package let device: DeviceID
         package let place: ChunkPlace
+
+        package init(pack: PackID, device: DeviceID, place: ChunkPlace) {
+            self.pack = pack
+            self.device = device
+            self.place = place
+        }
     }
 
     private let connection: SQLConnection

@@ -58,6 +58,11 @@ package struct ContentRows {
             .blob(try content.list.encoded()[...]), content.epoch.value)
     }
 
+    /// Removes a pack: other packs have its chunks.
+    package func remove(_ pack: PackID) throws {
+        try connection.execute("DELETE FROM ferry_pack WHERE id = ?", .blob(pack.bytes[...]))
+    }
+
     /// Inserts a pack. A pack that is there stays.
     package func insert(_ pack: PackRow) throws {
         try connection.execute(
@@ -118,6 +123,15 @@ package struct ContentRows {
         return packs
     }
 
+    /// All contents that some chunk is listed for, by ID.
+    package func contents() throws -> [ContentID] {
+        var found: [ContentID] = []
+        try connection.forEachRow("SELECT id FROM ferry_content ORDER BY id") { row in
+            if let id: ContentID = row.id(0) { found.append(id) }
+        }
+        return found
+    }
+
     /// Each pack's device and length, for who looks whether the files are there.
     package func forEachPack(_ body: (PackID, DeviceID, Int) throws -> Void) throws {
         try connection.forEachRow("SELECT id, device, bytes FROM ferry_pack ORDER BY device, id") { row in
@@ -141,7 +155,7 @@ package struct ContentRows {
     }
 }
 
-extension Optional<EpochID> {
+extension EpochID? {
     fileprivate var value: FieldValue { map { .blob($0.bytes[...]) } ?? .null }
 }
 

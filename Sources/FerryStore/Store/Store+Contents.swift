@@ -69,6 +69,18 @@ extension Store {
         try readAccess { try ContentUses($0).wanted(maximumBytes: maximumBytes, includingWhole: includingWhole) }
     }
 
+    /// True if a row names a pack of a device.
+    package func hasPacks(of device: DeviceID) throws -> Bool {
+        guard try hasDocumentTables() else { return false }
+        return try readContents { rows, _ in try !rows.packs(of: device).isEmpty }
+    }
+
+    /// What the store has of documents and contents; `nil` without any.
+    package func contentStatistics() throws -> ContentStatistics? {
+        guard try hasDocumentTables() else { return nil }
+        return try readAccess { try ContentStatistics($0) }
+    }
+
     /// Reads what this device knows of contents.
     package func readContentStates<Result>(_ body: (ContentStates) throws -> Result) throws -> Result {
         try read { try body(ContentStates($0)) }

@@ -1,0 +1,39 @@
+import ArgumentParser
+import Ferry
+import FerryDocuments
+
+/// `ferry documents verify`.
+struct DocumentsVerify: DatabaseCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Check that the container has the bytes of all documents and attachments.",
+        discussion: """
+            Looks at the name and the length of each pack. With --contents it reads every byte and proves it, which takes as long as \
+            reading all packs. Exit status 65 where something is missing or damaged.
+
+            Examples:
+              ferry documents verify music.sqlite
+              ferry documents verify music.sqlite --contents
+            """)
+
+    @OptionGroup var argument: DatabaseArgument
+    @Flag(help: "Read every byte, and prove it.") var contents = false
+    @OptionGroup var output: OutputOptions
+
+    func perform(_ console: Console) throws {
+        let replica = try Replica(path: argument.database)
+        let report = try replica.verifyContents(isDeep: contents)
+        if console.isJSON {
+            try console.emit(report)
+        } else {
+            let depth = contents ? "every byte was read" : "names and lengths were looked at"
+            try console.say(
+                "\(Wording.count(report.contents, "content")) in \(Wording.count(report.packs, "pack")), "
+                    + "\(Wording.bytes(report.bytes)); \(depth) (\(Wording.duration(report.seconds))).")
+            for problem in report.problems {
+                console.warn("\(Wording.oneLine(problem.reason, limit: 200)) (\(problem.file))", isReason: true)
+            }
+        }
+        if !report.problems.isEmpty { throw ExitCode(ExitStatus(.verificationFailed).rawValue) }
+    }
+}

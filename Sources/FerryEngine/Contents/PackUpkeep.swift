@@ -1,0 +1,78 @@
+import FerryContainer
+import FerryContent
+import FerryCore
+import FerryStore
+
+/// Looks after this device's packs in the container and beside the database, in thorough passes.
+extension Replica {
+    /// A pack beside the database that has had no row for so long belongs to nobody, in milliseconds.
+    static let orphanMilliseconds: Int64 = 86_400_000
+
+    /// Renews packs that would not do in the container. Before the pass packs changes, so that their rows go along.
+    func renewPacks(_ container: Container, isThorough: Bool) throws {
+        guard try store.hasDocumentTables() else { return }
+        let renewal = try PackRenewal(self)
+        var packs = try renewal.outdatedPending()
+        if isThorough { packs += try renewal.plainPacks() }
+        if packs.isEmpty { return }
+        try store.updateChunkIndex()
+        try renewal.renew(packs, container)
+    }
+
+    /// Removes the files of this device's packs that have no row any more, once that is published.
+    /// - Returns: how many.
+    @discardableResult
+    func removeUnnamedPacks(_ container: Container) throws -> Int {
+        guard try store.hasDocumentTables(), try !store.needsPass(), try store.outboxSizes().isEmpty else { return 0 }
+        let named = try store.readContents { rows, _ in try rows.packs(of: identity.device) }
+        let files = try container.packs(of: identity.device).filter { !named.contains($0.id) }
+        for file in files { try container.removePack(file.id, of: identity.device) }
+        return files.count
+    }
+
+    /// Packs contents again that are whole here and that no pack in the container has any more.
+    /// - Returns: how many contents were mended.
+    func repairContents(_ container: Container) throws -> Int {
+        guard try store.hasDocumentTables() else { return 0 }
+        try store.updateChunkIndex()
+        let isThere = packs(in: container)
+        let whole = try shelf.wholeContents().sorted { $0.id < $1.id }
+        let rows = try store.readContents { rows, _ in try whole.compactMap { try rows.content($0.id) } }
+        let count = try PackRenewal(self).repair(rows, isThere: isThere)
+        try forgetMissingPacks(isThere)
+        return count
+    }
+
+    /// Whether the file of a pack is in the container, or waits beside the database. Each pack is looked at once.
+    private func packs(in container: Container) -> (ChunkIndex.Place) throws -> Bool {
+        let known = Locked<[PackID: Bool]>([:])
+        return { [shelf] place in
+            if let known = known.withLock({ $0[place.pack] }) { return known }
+            let isThere =
+                try shelf.openPending(place.pack) != nil
+                || container.packByteCount(place.pack, of: place.device) != nil
+            known.withLock { $0[place.pack] = isThere }
+            return isThere
+        }
+    }
+
+    /// Removes the rows of this device's packs that are gone, where other packs have all of their chunks that somebody needs.
+    private func forgetMissingPacks(_ isThere: (ChunkIndex.Place) throws -> Bool) throws {
+        var gone: [PackID] = []
+        for id in try store.readContents({ rows, _ in try rows.packs(of: identity.device) }).sorted() {
+            guard let pack = try store.readContents({ rows, _ in try rows.pack(id) }),
+                let first = pack.directory.entries.first,
+                try !isThere(ChunkIndex.Place(pack: id, device: pack.device, place: first.place))
+            else { continue }
+            let isNeeded = try pack.directory.entries.contains { entry in
+                let (isListed, places) = try store.readContents { _, index in
+                    (try index.isKept(entry.id, heldBack: []), try index.places(of: entry.id))
+                }
+                return try isListed && !places.contains(where: isThere)
+            }
+            if !isNeeded { gone.append(id) }
+        }
+        if gone.isEmpty { return }
+        try store.write { connection in for id in gone { try ContentRows(connection).remove(id) } }
+    }
+}
