@@ -106,6 +106,7 @@ extension Replica {
     package func fetchContents(
         _ contents: [ContentID], progress: ((ContentID, Int) throws -> Void)? = nil
     ) throws -> [(content: ContentID, path: String?, problem: FerryError?)] {
+        if contents.isEmpty { return [] }
         try store.updateChunkIndex()
         let container = try openContainerForContents()
         let fetcher = try ContentFetcher(
@@ -173,6 +174,7 @@ extension Replica {
     package func evictContents(
         _ contents: [ContentID]
     ) throws -> (evicted: [ContentID], bytes: Int, left: [(content: ContentID, reason: FerryError)]) {
+        if contents.isEmpty { return ([], 0, []) }
         try store.updateChunkIndex()
         let container = try openContainerForContents()
         var (evicted, bytes, left): ([ContentID], Int, [(content: ContentID, reason: FerryError)]) = ([], 0, [])
@@ -241,6 +243,7 @@ extension Replica {
 extension Replica {
     /// Records whether contents have to stay on this device. Pinned ones are fetched with the next pass.
     package func pinContents(_ contents: [ContentID], _ isPinned: Bool) throws {
+        if contents.isEmpty { return }
         try store.noteContentStates { states in
             for content in contents { try states.setPinned(isPinned, content) }
         }
