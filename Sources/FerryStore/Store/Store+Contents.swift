@@ -66,9 +66,7 @@ extension Store {
     }
 
     /// The contents that somebody may want to open (`ContentUses.wanted`).
-    package func wantedContents(
-        maximumBytes: Int?, includingWhole: Bool
-    ) throws -> [(content: ContentID, byteCount: Int)] {
+    package func wantedContents(maximumBytes: Int?, includingWhole: Bool) throws -> [WantedContent] {
         try readAccess { try ContentUses($0).wanted(maximumBytes: maximumBytes, includingWhole: includingWhole) }
     }
 
