@@ -53,7 +53,16 @@ package struct DocumentTree: Sendable {
     package init(
         documents: [DocumentRow], versions: [VersionRow], size: (ContentID) -> Int? = { _ in nil }
     ) {
-        let builder = TreeBuilder(documents, versions)
+        self.init(documents: documents, versions: versions, outside: [:], size: size)
+    }
+
+    /// A part of a tree.
+    /// - Parameter outside: how documents were shown that nothing changed in or below. They stay where they were, and are shown if they
+    ///   were, unless the part has the folder that their row names.
+    init(
+        documents: [DocumentRow], versions: [VersionRow], outside: [DocumentID: Entry], size: (ContentID) -> Int?
+    ) {
+        let builder = TreeBuilder(documents, versions, outside: outside)
         (entries, byFolder) = builder.build(size)
     }
 

@@ -6,8 +6,11 @@ struct TreeBuilder {
     private let documents: [DocumentRow]
     private let versions: [VersionRow]
     private let placeOf: [DocumentID: Int]
+    /// As in `DocumentTree.init(documents:versions:outside:size:)`.
+    private let outside: [DocumentID: DocumentTree.Entry]
 
-    init(_ documents: [DocumentRow], _ versions: [VersionRow]) {
+    init(_ documents: [DocumentRow], _ versions: [VersionRow], outside: [DocumentID: DocumentTree.Entry]) {
+        self.outside = outside
         self.documents = documents.sorted { $0.id < $1.id }
         self.versions = versions
         placeOf = Dictionary(
@@ -18,8 +21,10 @@ struct TreeBuilder {
     func build(_ size: (ContentID) -> Int?) -> ([DocumentTree.Entry], Grouping) {
         let (folders, misplacements) = folders()
         var entries = documents.enumerated().map { place, row in
-            var entry = DocumentTree.Entry(
-                id: row.id, kind: row.kind, folder: folders[place].map { documents[$0].id }, name: row.name)
+            // Nothing changed in the versions of what is outside.
+            var entry = outside[row.id] ?? DocumentTree.Entry(id: row.id, kind: row.kind, name: row.name)
+            entry.folder = folders[place].map { documents[$0].id }
+            (entry.name, entry.isShown) = (row.name, false)
             entry.misplacement = misplacements[place]
             return entry
         }
@@ -35,7 +40,7 @@ struct TreeBuilder {
     /// The versions that documents show, by rule 1.
     private func decideVersions(_ entries: inout [DocumentTree.Entry], _ size: (ContentID) -> Int?) {
         let byDocument = Grouping(count: documents.count, versions.map { placeOf[$0.document] })
-        for place in documents.indices {
+        for place in documents.indices where outside[documents[place].id] == nil {
             let leaves = LeafPlaces(of: byDocument[place], in: versions)
             guard let current = leaves.current.map({ versions[$0] }) else { continue }
             entries[place].version = current.id
@@ -50,7 +55,8 @@ struct TreeBuilder {
 
     /// Shows what is not deleted, and all folders around it: rule 2.
     private func show(_ entries: inout [DocumentTree.Entry], _ folders: [Int?]) {
-        for place in entries.indices where !entries[place].isDeleted {
+        for place in entries.indices
+        where !entries[place].isDeleted || outside[entries[place].id]?.isShown ?? false {
             var next: Int? = place
             while let shown = next, !entries[shown].isShown {
                 entries[shown].isShown = true
@@ -65,8 +71,11 @@ struct TreeBuilder {
         var misplacements = [DocumentTree.Misplacement?](repeating: nil, count: documents.count)
         for (place, row) in documents.enumerated() {
             guard let folder = row.folder else { continue }
-            if let found = placeOf[folder], documents[found].kind == .folder {
-                folders[place] = found
+            if let found = placeOf[folder] {
+                if documents[found].kind == .folder { folders[place] = found } else { misplacements[place] = .noFolder }
+            } else if let entry = outside[row.id], entry.folder.map({ placeOf[$0] != nil }) ?? true {
+                folders[place] = entry.folder.flatMap { placeOf[$0] }
+                misplacements[place] = entry.misplacement
             } else {
                 misplacements[place] = .noFolder
             }

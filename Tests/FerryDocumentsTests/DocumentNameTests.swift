@@ -1,5 +1,6 @@
 import FerryCore
 import FerryDocuments
+import FerryTestSupport
 import XCTest
 
 final class DocumentNameTests: XCTestCase {
@@ -74,5 +75,32 @@ final class DocumentNameTests: XCTestCase {
         }
         XCTAssertNotEqual(DocumentName.composed("ﬁ"), DocumentName.composed("fi"), "a ligature is another name")
         XCTAssertNotEqual(DocumentName.composed("A"), DocumentName.composed("a"))
+    }
+
+    /// Letters, dots, slashes, NULs, accents, parts of pictures, and bytes that are no text.
+    func testNoTextBreaksARule() throws {
+        let parts: [[UInt8]] = ["a", ".", "/", "\0", "\u{301}", "👩‍", "👧", "é", "(2)", " ", "\r", "\n", "ﷺ"].map {
+            Array($0.utf8)
+        }
+        for seed in Seeds(defaultCount: 3000).all {
+            var chance = Chance(seed: seed)
+            let favorite = chance.pick(parts)
+            var bytes: [UInt8] = []
+            for _ in 0..<chance.below(chance.oneIn(3) ? 200 : 12) {
+                bytes += chance.oneIn(9) ? [UInt8(chance.below(256))] : chance.oneIn(2) ? favorite : chance.pick(parts)
+            }
+            let text = String(decoding: bytes, as: UTF8.self)
+            let shown = DocumentName.shown(text)
+            XCTAssertNil(DocumentName.refusal(of: shown), "FERRY_SEED=\(seed)")
+            XCTAssertEqual(DocumentName.shown(shown), shown, "FERRY_SEED=\(seed)")
+            let numbered = DocumentName.adding(" (\(seed))", to: shown)
+            XCTAssertNil(DocumentName.refusal(of: numbered), "FERRY_SEED=\(seed)")
+            XCTAssertTrue(numbered.unicodeScalars.contains("("), "FERRY_SEED=\(seed)")
+            XCTAssertEqual(DocumentName.composed(text), text, "FERRY_SEED=\(seed)")
+            if let path = try? DocumentPath(text) {  // refused
+                XCTAssertTrue(path.names.allSatisfy { DocumentName.refusal(of: $0) == nil }, "FERRY_SEED=\(seed)")
+                XCTAssertEqual(try DocumentPath(path.description), path, "FERRY_SEED=\(seed)")
+            }
+        }
     }
 }

@@ -168,4 +168,16 @@ final class DocumentTreeTests: XCTestCase {
                     .entries, entries)
         }
     }
+
+    func testTwoTreesDifferInWhatWasChanged() {
+        let folder = Samples.document(1, "a", kind: .folder)
+        let before = Samples.tree([folder, Samples.document(2, "b", in: 1), Samples.document(4, "d")])
+        let after = Samples.tree([folder, Samples.document(2, "c", in: 1), Samples.document(3, "c", in: 1)])
+        let difference = after.difference(from: before)
+        XCTAssertEqual(difference.changed.map(\.name), ["c", "c (2)"])
+        XCTAssertEqual(difference.removed, [Samples.id(4)])
+        XCTAssertEqual(after.difference(from: after), .init())
+        XCTAssertEqual(after.difference(from: Samples.tree([])).changed, after.entries)
+        XCTAssertEqual(Samples.tree([]).difference(from: after).removed, [1, 2, 3].map(Samples.id))
+    }
 }

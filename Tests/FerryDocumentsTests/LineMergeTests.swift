@@ -56,6 +56,14 @@ final class LineMergeTests: XCTestCase {
         XCTAssertEqual(merge(base, fewer, base + "end\n"), fewer + "end\n")
     }
 
+    func testALongTextIsMerged() {
+        let base = (0..<5000).map { "line \($0)\n" }
+        let ours = base.enumerated().map { $0.offset % 200 == 0 ? "ours \($0.offset)\n" : $0.element }
+        let theirs = base.enumerated().map { $0.offset % 200 == 100 ? "theirs \($0.offset)\n" : $0.element }
+        let merged = base.indices.map { $0 % 200 == 0 ? ours[$0] : theirs[$0] }
+        XCTAssertEqual(merge(base.joined(), ours.joined(), theirs.joined()), merged.joined())
+    }
+
     /// Edits are made at places that are known, so the merged text is known without any search for differences.
     func testRandomEditsApartAreMergedAsTheyWereMade() {
         for seed in Seeds(defaultCount: 300).all {

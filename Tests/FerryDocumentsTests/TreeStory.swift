@@ -20,6 +20,8 @@ final class TreeStory {
         var replayed: [Int]
         var tables = PlainTables()
         var clock = 0
+        /// What was shown when this device was looked at last, and of which rows.
+        var shown = ShownTables()
 
         init(number: Int, devices: Int, skew: Int64) {
             self.number = number
@@ -299,6 +301,26 @@ final class TreeStory {
             if entry.isShown, entry.isDeleted { counts["deleted folder shown", default: 0] += 1 }
         }
         checkThatEveryContentHasAPath(documents, versions, tree)
+        checkThatARegionIsEnough(device, documents, versions, tree)
+    }
+
+    /// What changed since the last look changes the tree as the whole tree says.
+    private func checkThatARegionIsEnough(
+        _ device: Device, _ documents: [DocumentRow], _ versions: [VersionRow], _ tree: DocumentTree
+    ) {
+        let changed = device.shown.replace(documents, versions)
+        do {
+            let difference = try DocumentRegion.difference(changed: changed, in: device.shown)
+            for id in difference.removed { device.shown.entries[id] = nil }
+            for entry in difference.changed { device.shown.entries[entry.id] = entry }
+        } catch {
+            findings.append("a region cannot be read: \(error)")
+        }
+        let found = device.shown.entries
+        for entry in tree.entries where found[entry.id] != entry {
+            findings.append("by a region \(found[entry.id].map { "\($0)" } ?? "nothing") instead of \(entry)")
+        }
+        if found.count != tree.entries.count { findings.append("a region leaves documents that are gone") }
     }
 
     /// Says what must hold without any rule: what has a leaf with content is reached from the top, by one path that nothing else has.
