@@ -77,10 +77,22 @@ enum DiskFiles {
         case S_IFDIR:
             for name in try FileManager.default.contentsOfDirectory(atPath: file).sorted()
             where !litter.contains(name) {
-                try gather(file + "/" + name, at: path.appending(name), &sources, &left)
+                do {
+                    try gather(file + "/" + name, at: path.appending(name), &sources, &left)
+                } catch let error as FerryError where [.nothingFound, .invalidArgument].contains(error.code) {
+                    // A name that is not UTF-8, or too long for a document.
+                    left.append(file + "/" + name)
+                }
             }
         default: left.append(file)
         }
+    }
+
+    /// Whether a path is a database's file, or a file beside the database that belongs to it.
+    static func isOwn(_ path: String, of database: String) -> Bool {
+        func full(_ path: String) -> String { URL(fileURLWithPath: path).resolvingSymlinksInPath().path }
+        let (target, own) = (full(path), full(database))
+        return target == own || target.hasPrefix(own + "-")
     }
 
     // MARK: Writing

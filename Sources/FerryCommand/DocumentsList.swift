@@ -91,7 +91,11 @@ enum DocumentWords {
         }
         if !entry.rivals.isEmpty { parts.append("\(entry.rivals.count + 1) versions") }
         if entry.wasDeletedElsewhere { parts.append("another device deleted it") }
-        if entry.isMisplaced { parts.append("moved into itself by two devices") }
+        switch entry.misplacement {
+        case .cycle: parts.append("two devices moved folders into each other")
+        case .noFolder: parts.append("its folder has not arrived")
+        case nil: break
+        }
         return parts.joined(separator: "; ")
     }
 }

@@ -60,6 +60,7 @@ struct DocumentsFetch: DatabaseCommand {
     func perform(_ console: Console) throws {
         let access = try argument.documents()
         let entries = try documents.entries(access)
+        if entries.isEmpty, !console.isJSON { return try console.say("There are no documents here.") }
         let results = try access.replica.fetchContents(entries.compactMap(\.content))
         let pairs = Array(zip(entries, results))
         let waiting = pairs.compactMap { entry, result in
@@ -212,10 +213,11 @@ struct DocumentsKeep: DatabaseCommand {
                     fetchBytes: settings.fetchBytes, keepBytes: settings.keepBytes,
                     leaveFreeBytes: settings.leaveFreeBytes))
         }
-        let fetched =
-            settings.fetchBytes.map { $0 == 0 ? "Nothing is" : "Documents up to \(Wording.bytes($0)) are" }
-            ?? "All documents are"
-        try console.answer("\(fetched) fetched by themselves.")
+        switch settings.fetchBytes {
+        case nil: try console.answer("All documents are fetched by themselves.")
+        case 0: try console.answer("Documents are fetched on request alone.")
+        case let bytes?: try console.answer("Documents up to \(Wording.bytes(bytes)) are fetched by themselves.")
+        }
         try console.answer(
             settings.keepBytes.map { "At most \(Wording.bytes($0)) stay beside the database." }
                 ?? "All of them stay beside the database.")

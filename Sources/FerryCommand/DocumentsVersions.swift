@@ -159,6 +159,9 @@ struct DocumentsGet: DatabaseCommand {
         let documents = try argument.documents()
         let path = try document.parsed()
         let entry = try documents.entry(path)
+        if entry.kind == .folder {
+            throw FerryError(.invalidArgument, "“\(path)” is a folder. Name a document; `list` shows what is in the folder.")
+        }
         let chosen = try version.map { number in
             guard let found = try documents.versions(of: entry.id).first(where: { $0.number == number }) else {
                 throw FerryError(
@@ -169,6 +172,9 @@ struct DocumentsGet: DatabaseCommand {
         let source = try documents.file(of: entry.id, version: chosen)
         if file == "-" { return try DiskFiles.copyToStandardOutput(source.path) }
         let target = file ?? entry.name
+        if DiskFiles.isOwn(target, of: argument.database) {
+            throw FerryError(.invalidArgument, "The file \(target) is the database, or a file that belongs to it. Name another one.")
+        }
         let bytes = try DiskFiles.copy(
             source.path, to: target, overwriting: force, isExecutable: source.isExecutable,
             modifiedMicroseconds: source.modifiedMicroseconds)

@@ -75,7 +75,7 @@ package final class ContentWriter {
     }
 
     private static var changed: FerryError {
-        FerryError(.busy, "The file changed while it was read. It is read again later.")
+        FerryError(.busy, "The file changed while it was read. Try again once nobody writes to the file.")
     }
 
     private func stored(_ body: ContentList.Body) throws -> Stored {

@@ -72,11 +72,22 @@ package enum DocumentName {
 
     /// The beginning of a text of so many bytes at most.
     private static func cut(_ text: some StringProtocol, _ maximum: Int) -> String {
-        var result = String(text)
-        while result.utf8.count > maximum {
-            if result.count > 1 { result.removeLast() } else { result.unicodeScalars.removeLast() }
+        if text.utf8.count <= maximum { return String(text) }
+        var (result, count) = ("", 0)
+        for character in text {
+            count += character.utf8.count
+            if count > maximum { break }
+            result.append(character)
         }
-        return result
+        if !result.isEmpty { return result }
+        var scalars = String.UnicodeScalarView()
+        count = 0
+        for scalar in text.unicodeScalars {
+            count += UTF8.width(scalar)
+            if count > maximum { break }
+            scalars.append(scalar)
+        }
+        return String(scalars)
     }
 }
 

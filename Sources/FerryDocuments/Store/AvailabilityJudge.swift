@@ -16,7 +16,17 @@ struct AvailabilityJudge {
     /// Where a content's bytes are; `none` without a content.
     func availability(of content: ContentID?) throws -> Availability {
         guard let content else { return .none }
-        guard let row = try ContentRows(connection).content(content) else { return .inContainer }
+        let row: ContentRow
+        do {
+            guard let found = try ContentRows(connection).content(content) else {
+                return .waiting(
+                    reason: "what it is made of has not arrived", code: .contentNotHere, file: nil, sinceMilliseconds: nil)
+            }
+            row = found
+        } catch let error as FerryError where error.code == .damagedFile {
+            return .waiting(
+                reason: "its row in ferry_content is damaged", code: .damagedFile, file: nil, sinceMilliseconds: nil)
+        }
         if row.list.chunks.isEmpty { return .here }
         let state = try ContentStates(connection).state(of: content)
         if state.isWhole, try shelf.path(ofWhole: content, byteCount: row.byteCount) != nil { return .here }
@@ -37,6 +47,7 @@ struct AvailabilityJudge {
     /// Why a content waits, for people.
     private static func sentence(_ code: FerryError.Code) -> String {
         switch code {
+        case .contentNotHere: "what it is made of has not arrived"
         case .fileNotThereYet: "the pack that has it is not there yet"
         case .limitExceeded: "the disk has no room for it"
         case .formatTooNew: "a newer Ferry wrote it; update Ferry"

@@ -250,6 +250,8 @@ final class RunningChange {
     private let empty: StoredContent?
     /// Folders and documents that this change made, by path.
     private var made: [DocumentPath: DocumentID] = [:]
+    /// Documents that this change made.
+    private var taken: Set<DocumentID> = []
 
     init(_ connection: SQLConnection, _ tree: DocumentTree, _ author: VersionAuthor, _ empty: StoredContent?) {
         self.connection = connection
@@ -290,6 +292,7 @@ final class RunningChange {
             DocumentRow(id: id, folder: folder, name: name, kind: kind), bytes, by: author)
         try table.apply(change)
         made[path] = id
+        if kind != .folder { taken.insert(id) }
         return (id, change.versions[0].id)
     }
 
@@ -303,6 +306,11 @@ final class RunningChange {
         guard let present = lookUp(path) else {
             let folder = try makeFolders(around)
             let (document, version) = try make(name, in: folder, .file, path, bytes)
+            return DocumentOutcome(document: document, path: path, version: version, byteCount: content.byteCount)
+        }
+        if made[path] == present, taken.contains(present) {
+            // Two files of a directory whose names differ by their spelling alone: both are shown, one as “name (2)”.
+            let (document, version) = try make(name, in: makeFolders(around), .file, path, bytes)
             return DocumentOutcome(document: document, path: path, version: version, byteCount: content.byteCount)
         }
         let versions = try table.versions(of: present)

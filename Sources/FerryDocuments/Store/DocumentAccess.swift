@@ -40,6 +40,7 @@ package struct DocumentAccess: Sendable {
     /// Lists documents by path.
     /// - Throws: `nothingFound` for a folder that is not there.
     package func list(_ selection: Selection) throws -> [DocumentEntry] {
+        try store.updateChunkIndex()
         let tree = try tree()
         let chosen: [DocumentTree.Entry]
         switch selection {
@@ -118,7 +119,7 @@ package struct DocumentAccess: Sendable {
                     byteCount: entry.kind == .folder ? nil : entry.size,
                     modifiedMicroseconds: entry.modifiedMicroseconds, rivals: entry.rivals,
                     isDeleted: entry.isDeleted, wasDeletedElsewhere: entry.beatenDeletion != nil,
-                    isMisplaced: entry.misplacement != nil,
+                    misplacement: entry.misplacement.map { $0 == .cycle ? .cycle : .noFolder },
                     availability: entry.kind == .folder ? .none : try judge.availability(of: entry.content))
             }.sorted { ($0.path, $0.id) < ($1.path, $1.id) }
         }
@@ -145,11 +146,11 @@ package struct DocumentAccess: Sendable {
             let known = Set(first.map(\.id))
             let past = rows.filter { !known.contains($0.id) }.sorted { VersionRow.isEarlier($1, $0) }
             let judge = AvailabilityJudge(connection, replica.shelf)
-            let (rows_, rivals) = (ContentRows(connection), Set(leaves.rivals.map(\.id)))
+            let (contents, rivals) = (ContentRows(connection), Set(leaves.rivals.map(\.id)))
             return try (first + past).enumerated().map { index, row in
                 DocumentVersion(
                     number: index + 1, id: row.id, content: row.content,
-                    byteCount: try row.content.flatMap { try rows_.content($0)?.byteCount },
+                    byteCount: try row.content.flatMap { try contents.byteCount(of: $0) },
                     device: row.device.map { names[$0] ?? $0.description }, madeMilliseconds: row.madeMilliseconds,
                     modifiedMicroseconds: row.modifiedMicroseconds, isCurrent: row.id == leaves.current?.id,
                     isRival: rivals.contains(row.id), availability: try judge.availability(of: row.content))

@@ -8,6 +8,14 @@ public struct DocumentEntry: Hashable, Sendable, Identifiable {
         case file, folder, package, link
     }
 
+    /// Why a document is shown at the top.
+    public enum Misplacement: String, Hashable, Sendable, Codable {
+        /// Two devices moved folders into each other, and this one was moved last.
+        case cycle
+        /// The folder's row has not arrived, or is no folder's.
+        case noFolder
+    }
+
     public let id: DocumentID
     /// Where the document is shown: `Scores/Trio.pdf`. In the trash: where it was.
     public let path: String
@@ -27,8 +35,8 @@ public struct DocumentEntry: Hashable, Sendable, Identifiable {
     public let isDeleted: Bool
     /// True if somebody deleted the document without knowing of the version that is shown.
     public let wasDeletedElsewhere: Bool
-    /// True for a folder that is shown at the top, because two devices moved folders into each other.
-    public let isMisplaced: Bool
+    /// Why the document is shown at the top, and not in the folder that it was put into; `nil` where it is in its place.
+    public let misplacement: Misplacement?
     public let availability: Availability
 }
 
@@ -39,7 +47,7 @@ public enum Availability: Hashable, Sendable {
     /// In the container. Opening or fetching brings them.
     case inContainer
     /// Not to be had now, because of a file that is still to come or is damaged.
-    case waiting(reason: String, code: FerryError.Code, file: String?, sinceMilliseconds: Int64)
+    case waiting(reason: String, code: FerryError.Code, file: String?, sinceMilliseconds: Int64?)
     /// No pack in the container has them, and this device has not either.
     case lost(sinceMilliseconds: Int64)
     /// The entry is a folder, or a deletion.

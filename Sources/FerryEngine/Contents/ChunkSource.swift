@@ -41,6 +41,16 @@ struct ChunkSource {
             )
     }
 
+    /// Whether a chunk can be read at a place, as its ID says.
+    func canRead(_ id: ChunkID, _ place: ChunkIndex.Place, _ epoch: EpochID?) throws -> Bool {
+        do {
+            _ = try chunk(id, place, epoch)
+            return true
+        } catch let error as FerryError where error.concernsOneFile {
+            return false
+        }
+    }
+
     /// Reads a chunk of a pack, whichever epoch names the chunk.
     /// - Parameter epochs: those that name contents here.
     /// - Throws: as `chunk`.

@@ -24,11 +24,11 @@ struct ContentFetcher {
     }
 
     /// Fetches a content; a content that is whole already stays. A disk without room, too, is a reason why it is not here.
-    /// - Throws: `nothingFound` without a row; what `progress` throws.
+    /// - Throws: what `progress` throws.
     func fetch(_ id: ContentID, progress: ((Int) throws -> Void)? = nil) throws -> Outcome {
         do {
             guard let row = try replica.store.readContents({ rows, _ in try rows.content(id) }) else {
-                throw FerryError(.nothingFound, "The database has no content \(id.hex).")
+                return .missing(FerryError(.contentNotHere, "What the content is made of has not arrived."))
             }
             if let path = try replica.shelf.path(ofWhole: id, byteCount: row.byteCount) { return .whole(path: path) }
             guard case .file(let body) = row.list else {

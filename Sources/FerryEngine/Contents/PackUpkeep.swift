@@ -71,7 +71,7 @@ extension Replica {
     func repairContents(_ container: Container) throws -> Int {
         guard try store.hasDocumentTables() else { return 0 }
         try store.updateChunkIndex()
-        let isThere = packs(in: container)
+        let isThere = packs(in: container, countingPending: true)
         let whole = try shelf.wholeContents().sorted { $0.id < $1.id }
         let rows = try store.readContents { rows, _ in try whole.compactMap { try rows.content($0.id) } }
         let count = try PackRenewal(self).repair(rows, isThere: isThere)
@@ -79,14 +79,16 @@ extension Replica {
         return count
     }
 
-    /// Whether the file of a pack is in the container, or waits beside the database. Each pack is looked at once.
-    private func packs(in container: Container) -> (ChunkIndex.Place) throws -> Bool {
+    /// Whether the file of a pack is in the container with the length that its row says. Each pack is looked at once.
+    /// - Parameter countingPending: true: a pack that waits beside the database counts as well.
+    func packs(in container: Container, countingPending: Bool) -> (ChunkIndex.Place) throws -> Bool {
         let known = Locked<[PackID: Bool]>([:])
-        return { [shelf] place in
+        return { [shelf, store] place in
             if let known = known.withLock({ $0[place.pack] }) { return known }
-            let isThere =
-                try shelf.openPending(place.pack) != nil
-                || container.packByteCount(place.pack, of: place.device) != nil
+            let isPending = try shelf.openPending(place.pack) != nil
+            let length = try store.readContents { rows, _ in try rows.byteCount(of: place.pack) }
+            let isThere = try isPending ? countingPending
+                : length != nil && container.packByteCount(place.pack, of: place.device) == length
             known.withLock { $0[place.pack] = isThere }
             return isThere
         }

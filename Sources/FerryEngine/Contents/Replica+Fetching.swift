@@ -121,10 +121,18 @@ extension Replica {
     ) throws -> [(content: ContentID, path: String?, problem: FerryError?)] {
         if contents.isEmpty { return [] }
         try store.updateChunkIndex()
-        let container = try openContainerForContents()
-        let fetcher = try ContentFetcher(
-            self, container, leaveFreeBytes: store.contentSettings().leaveFreeBytes)
+        var opened: ContentFetcher?
         return try contents.map { content in
+            // What is here needs no container.
+            if let path = try wholeFile(content) {
+                try record([(content, nil)])
+                return (content, path, nil)
+            }
+            let fetcher =
+                try opened
+                ?? ContentFetcher(
+                    self, openContainerForContents(), leaveFreeBytes: store.contentSettings().leaveFreeBytes)
+            opened = fetcher
             switch try fetcher.fetch(content, progress: progress.map { tell in { try tell(content, $0) } }) {
             case .whole(let path):
                 try record([(content, nil)])
@@ -138,19 +146,22 @@ extension Replica {
     }
 
     /// A file with the content: read-only, beside the database. The content is fetched if need be, and counts as used now.
-    /// - Throws: `contentNotHere`, `contentLost`; `nothingFound` without a row.
+    /// - Throws: `contentNotHere`, `contentLost`.
     package func contentFile(_ content: ContentID, progress: ((Int) throws -> Void)? = nil) throws -> String {
         let found = try wholeFile(content) ?? fetchedFile(content, progress)
-        try store.noteContentStates { try $0.setUsed(environment.clock.milliseconds(), content) }
+        // A database that cannot be written gives its documents all the same; the content is evicted sooner then.
+        try? store.noteContentStates { try $0.setUsed(environment.clock.milliseconds(), content) }
         return found
     }
 
-    /// The file of a content that is whole here; no container is asked.
+    /// The file of a content that is whole here; no container is asked. `nil` also without a row, and for a row that is damaged.
     private func wholeFile(_ content: ContentID) throws -> String? {
-        guard let row = try store.readContents({ rows, _ in try rows.content(content) }) else {
-            throw FerryError(.nothingFound, "The database has no content \(content.hex).")
+        do {
+            guard let row = try store.readContents({ rows, _ in try rows.content(content) }) else { return nil }
+            return try shelf.path(ofWhole: content, byteCount: row.byteCount)
+        } catch let error as FerryError where error.code == .damagedFile {
+            return nil
         }
-        return try shelf.path(ofWhole: content, byteCount: row.byteCount)
     }
 
     private func fetchedFile(_ content: ContentID, _ progress: ((Int) throws -> Void)?) throws -> String {
@@ -209,22 +220,21 @@ extension Replica {
         return (evicted, bytes, left)
     }
 
-    /// Why a content has to stay: the container does not have all of it. `nil`: it may go.
+    /// Why a content has to stay: the container does not have all of it. `nil`: it may go. In a folder every chunk is read and
+    /// proved, because what goes may be the last good copy. In a remote container the lengths of packs have to do.
     private func obstacleToEviction(of row: ContentRow, _ container: Container) throws -> FerryError? {
-        var known: [PackID: Bool] = [:]
-        for chunk in row.list.chunks {
-            let places = try store.readContents { _, index in try index.places(of: chunk.id) }
-            let isThere = try places.contains { place in
-                if let known = known[place.pack] { return known }
-                let isThere =
-                    try shelf.openPending(place.pack) == nil
-                    && container.packByteCount(place.pack, of: place.device) != nil
-                known[place.pack] = isThere
-                return isThere
+        let isThere = packs(in: container, countingPending: false)
+        let source = container.answersFromListing ? nil : try ChunkSource(self, container)
+        for chunk in Set(row.list.chunks.map(\.id)).sorted() {
+            let places = try store.readContents { _, index in try index.places(of: chunk) }
+            let isWhole = try places.contains { place in
+                guard try isThere(place) else { return false }
+                return try source?.canRead(chunk, place, row.epoch) ?? true
             }
-            if !isThere {
+            if !isWhole {
                 return FerryError(
-                    .contentNotHere, "It is not in the container yet, so its bytes stay here. Sync first.")
+                    .contentNotHere,
+                    "The container does not have all of it, so its bytes stay here. Sync first; `ferry doctor --repair` mends packs.")
             }
         }
         return nil

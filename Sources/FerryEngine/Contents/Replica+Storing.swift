@@ -19,10 +19,14 @@ extension Replica {
         let naming = try keys.namingEpoch(store.readContents { rows, _ in try rows.epochs() })
         let sealing = try keys.sealingEpoch()
         let heldBack = try store.heldBackContents()
+        let isThere = try packsAtHand()
         let writer = ContentWriter(
             shelf, try keys.key(naming), makeWriter: try keys.packMaker(sealing),
             isKept: { [store] chunk in
-                try store.readContents { _, index in try index.isKept(chunk, heldBack: heldBack) }
+                let (isListed, places) = try store.readContents { _, index in
+                    (try index.isKept(chunk, heldBack: heldBack), try index.places(of: chunk))
+                }
+                return try isListed && places.contains(where: isThere)
             })
         var stored: [ContentWriter.Stored] = []
         var taken = 0
@@ -46,6 +50,15 @@ extension Replica {
                 row: ContentRow(
                     id: content.id, byteCount: content.byteCount, list: .file(content.body), epoch: naming),
                 packs: packs)
+        }
+    }
+
+    /// Whether a pack is where its row says. While the container is away, rows have to do: nobody knows better.
+    private func packsAtHand() throws -> (ChunkIndex.Place) throws -> Bool {
+        do {
+            return packs(in: try openContainer(), countingPending: true)
+        } catch let error as FerryError where Self.isOfTheContainer(error.code) {
+            return { _ in true }
         }
     }
 

@@ -33,6 +33,7 @@ struct ContentExamination {
             }
         }
         try tellLost(&report)
+        try tellDamagedRows(&report)
         for problem in try replica.store.readContents({ _, index in try index.problems() }) {
             report.add(
                 .init(
@@ -55,6 +56,33 @@ struct ContentExamination {
                     ? "`ferry doctor --repair` packs what is on this device again. Devices that have the rest can do the same."
                     : "Wait for the folder's syncer, or run `ferry doctor --repair` on a device that has the documents.",
                 file: container.packPath(packs[0], of: device), canBeRepaired: true))
+    }
+
+    /// Adds rows of contents that no Ferry writes, and versions whose content has no row.
+    private func tellDamagedRows(_ report: inout DoctorReport) throws {
+        var damaged: [ContentID] = []
+        for id in try replica.store.readContents({ rows, _ in try rows.contents() }) {
+            do {
+                _ = try replica.store.readContents { rows, _ in try rows.content(id) }
+            } catch let error as FerryError where error.code == .damagedFile {
+                damaged.append(id)
+            }
+        }
+        let advice =
+            "Look who writes to Ferry's tables. `ferry documents list --state waiting` names the documents; put them again."
+        if let first = damaged.first {
+            let rows = DoctorReport.count(damaged.count, "row")
+            report.add(
+                .init(
+                    .fault, "documents", "\(rows) of ferry_content cannot be right, the first of them x'\(first.hex)'.",
+                    advice: advice))
+        }
+        let missing = try replica.store.readContents { rows, _ in try rows.versionsWithoutContent() }
+        if missing > 0 {
+            let versions = DoctorReport.count(missing, "version")
+            report.add(
+                .init(.fault, "documents", "\(versions) of documents refer to contents without a row.", advice: advice))
+        }
     }
 
     private func tellLost(_ report: inout DoctorReport) throws {

@@ -26,11 +26,12 @@ struct Publisher {
 
     /// Publishes everything in the outbox; small segments are joined.
     func publish(_ report: inout SyncReport, _ progress: ProgressHandler?, total: Int?) throws {
-        let waiting = try store.outboxSizes()
-        if waiting.isEmpty || hold != nil { return }
-        let epoch = try container.sealingEpoch()
-        // A row never speaks of a pack that is not there.
+        if hold != nil { return }
+        // A row never speaks of a pack that is not there. A pack that was made again has its row already, so each pass looks.
         report.count(published: try packs.publish())
+        let waiting = try store.outboxSizes()
+        if waiting.isEmpty { return }
+        let epoch = try container.sealingEpoch()
         try gather(waiting)
         while let entry = try store.outboxEntry() {
             let header = try SegmentDecoder.header(entry.bytes)

@@ -84,6 +84,11 @@ package struct ContentRows {
         return try Self.content(id, row)
     }
 
+    /// A content's length; `nil` without a row.
+    package func byteCount(of content: ContentID) throws -> Int? {
+        try connection.rows("SELECT size FROM ferry_content WHERE id = ?", .blob(content.bytes[...])).first?[0].number
+    }
+
     static func content(_ id: ContentID, _ row: [FieldValue]) throws -> ContentRow {
         guard case .integer(let size) = row[0], case .blob(let list) = row[1] else {
             throw ByteReader.malformed("a content's row has no size or no list")
@@ -114,6 +119,11 @@ package struct ContentRows {
             directory: try PackDirectory(inRow: list, isSealed: epoch != nil), epoch: epoch)
     }
 
+    /// A pack's length; `nil` without a row.
+    package func byteCount(of pack: PackID) throws -> Int? {
+        try connection.rows("SELECT bytes FROM ferry_pack WHERE id = ?", .blob(pack.bytes[...])).first?[0].number
+    }
+
     /// The packs of a device that have a row, without their lists.
     package func packs(of device: DeviceID) throws -> Set<PackID> {
         var packs: Set<PackID> = []
@@ -137,6 +147,12 @@ package struct ContentRows {
         try connection.forEachRow("SELECT id, device, bytes FROM ferry_pack ORDER BY device, id") { row in
             if let id: PackID = row.id(0), let device: DeviceID = row.id(1) { try body(id, device, row.int(2)) }
         }
+    }
+
+    /// The number of versions whose content has no row.
+    package func versionsWithoutContent() throws -> Int {
+        try connection.count(
+            "SELECT count(*) FROM ferry_version WHERE content IS NOT NULL AND content NOT IN (SELECT id FROM ferry_content)")
     }
 
     /// The epochs whose keys name contents, or under which packs are sealed.
