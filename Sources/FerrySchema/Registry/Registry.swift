@@ -312,7 +312,9 @@ package struct Registry: Sendable {
             guard parentColumns.count == columns.count, let target = Self.target(parent, parentColumns)
             else { continue }
             let declared = schema.declaredKey(key, of: local)
-            if declared.map({ plain.contains($0.target) }) ?? true {
+            // No data makes a foreign key of Ferry's own tables a plain reference: documents rely on them.
+            let isPlain = declared.map { plain.contains($0.target) && !isFerryName($0.child) } ?? true
+            if isPlain {
                 plainKeys.append(
                     TrackedForeignKey(
                         declared: declared, columns: columns, parent: parentNumber, target: target, action: .none))
