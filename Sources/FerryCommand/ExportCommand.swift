@@ -15,8 +15,8 @@ struct ExportCommand: DatabaseCommand {
             The file of a sealed container is sealed: its members can read it, and whoever has the recovery code. Others see its \
             size and its age. With --open it is not sealed; then only a database without a container can be made of it.
 
-            JSON: {"path", "bytes", "objects", "tables", "container": {"id", "name"}, "sealed", "seconds"}; "sealed" is there where \
-            the file is sealed.
+            JSON: {"path", "bytes", "objects", "tables", "container": {"id", "name"}, "sealed", "durationMilliseconds"}; "sealed" is there where \
+            the file is sealed. "objects" are rows, as `status` counts them.
 
             Examples:
               ferry export music.sqlite /media/stick/music.ferry
@@ -34,6 +34,10 @@ struct ExportCommand: DatabaseCommand {
 
     @OptionGroup var output: OutputOptions
 
+    func validate() throws {
+        if file.isEmpty { throw ValidationError("Name the file to write.") }
+    }
+
     func perform(_ console: Console) throws {
         let replica = try Replica(path: argument.database)
         let report = try ProgressBar.during(console) {
@@ -41,8 +45,9 @@ struct ExportCommand: DatabaseCommand {
         }
         if console.isJSON { return try console.emit(report) }
         try console.say(
-            console.style.green("Wrote \(Wording.count(report.objects, "row")) to \(file).")
-                + " \(Wording.bytes(report.bytes)) (\(Wording.duration(report.seconds)))")
+            console.style.green(
+                "Wrote \(Wording.count(report.objects, "row")) of \(Wording.count(report.tables, "table")) to \(file).")
+                + " \(Wording.bytes(report.bytes)) (\(Wording.duration(milliseconds: report.durationMilliseconds)))")
         if report.sealed == true {
             try console.say("It is sealed: members of the container can read it, and whoever has the recovery code.")
         }
@@ -70,7 +75,7 @@ struct ImportCommand: DatabaseCommand {
             the keys. To join a sealed container by it takes a code, the words, or the recovery code, as in `ferry join`. Without \
             --container the file opens on a member's computer, or with the recovery code (--recovery -).
 
-            JSON: {"path", "outcome", "changesets", "conflicts", "tables": [{"name", "identity", "objects"}], "seconds"}. \
+            JSON: {"path", "outcome", "changesets", "conflicts", "tables": [{"name", "identity", "objects"}], "durationMilliseconds"}. \
             "outcome" is merged, joined or plain.
 
             Examples:
@@ -149,7 +154,7 @@ struct ImportCommand: DatabaseCommand {
     private func sentence(_ report: ImportReport, _ style: Style) -> String {
         let rows = Wording.count(report.tables.reduce(0) { $0 + $1.objects }, "row")
         let database = argument.database
-        let time = " (\(Wording.duration(report.seconds)))"
+        let time = " (\(Wording.duration(milliseconds: report.durationMilliseconds)))"
         return switch report.outcome {
         case .merged where report.changesets == 0: "Nothing in the file is new here." + time
         case .merged: style.green("Took up \(Wording.changesets(report.changesets)) from \(file).") + time

@@ -76,7 +76,8 @@ struct InitCommand: DatabaseCommand {
         let style = console.style
         try console.say(
             style.green("Made the container \(report.container.name)") + " in \(report.path) and published "
-                + Wording.count(report.published.changes, "change") + ". (\(Wording.duration(report.seconds)))")
+                + Wording.count(report.published.changes, "change")
+                + ". (\(Wording.duration(milliseconds: report.durationMilliseconds)))")
         try console.say("This device is called \(style.bold(report.device.name)).")
         try TableListing(report.tables, report.leftOut).say(console)
         RowsWithoutKey.warn(report.rowsWithoutKey, console)
@@ -95,6 +96,7 @@ struct InitCommand: DatabaseCommand {
         }
         try console.say("Here and there, to keep both in step:")
         try console.say(style.bold("  ferry watch \(Wording.shellWord(argument.database))"))
+        try console.say("Every program that writes meanwhile waits for its turn with: PRAGMA busy_timeout = 5000")
         console.detail("Device \(report.device.id), container \(report.container.id).")
     }
 

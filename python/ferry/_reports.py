@@ -98,7 +98,7 @@ class SyncReport:
     claims: int | None
     #: Why nothing is published for now.
     held: str | None
-    seconds: float
+    duration_milliseconds: int
 
     @property
     def has_news(self) -> bool:

@@ -21,8 +21,8 @@ class ReadingTests(unittest.TestCase):
         report = read(
             SyncReport,
             {"published": {"segments": 0, "changes": 0}, "replayed": {"segments": 1, "changes": 2}, "hidden": 0, "conflicts": 0,
-             "seconds": 1, "later": True})
-        self.assertEqual((report.waiting, report.renewed, report.seconds), ([], None, 1.0))
+             "durationMilliseconds": 1, "later": True})
+        self.assertEqual((report.waiting, report.renewed, report.duration_milliseconds), ([], None, 1))
         self.assertTrue(report.has_news)
 
     def test_a_blob_comes_as_bytes_and_nothing_as_none(self) -> None:
