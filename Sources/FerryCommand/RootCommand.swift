@@ -35,7 +35,7 @@ struct RootCommand: ParsableCommand {
             CommandGroup(
                 name: "Keep in step",
                 subcommands: [
-                    SyncCommand.self, WatchCommand.self, CompactCommand.self, DevicesCommand.self,
+                    SyncCommand.self, WatchCommand.self, ServiceCommand.self, CompactCommand.self, DevicesCommand.self,
                 ]),
             CommandGroup(
                 name: "Let in and lock out",
