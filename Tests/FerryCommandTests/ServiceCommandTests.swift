@@ -49,6 +49,22 @@ final class ServiceCommandTests: XCTestCase {
         XCTAssertTrue(asked.contains("--user disable --now \(unit).service"), "\(asked)")
     }
 
+    func testSystemdFindsNothingWrongWithAUnit() throws {
+        let workshop = try Workshop()
+        guard try workshop.run(["sh", "-c", "command -v systemd-analyze"]).status == 0 else {
+            throw XCTSkip("systemd-analyze is not there.")
+        }
+        let name = "100% \"ours\" $x.sqlite"
+        try workshop.sql(name, Workshop.music)
+        try workshop.succeed("init", name, "shared", "--open")
+        let installed = try ferry(workshop, "service", name, "install", "--no-start", "--json")
+        let file = try XCTUnwrap(installed.json()["file"] as? String)
+        let verified = try workshop.run(
+            ["systemd-analyze", "verify", "--user", file], environment: ["XDG_RUNTIME_DIR": workshop.folder.path])
+        XCTAssertEqual(verified.status, 0, verified.errors)
+        XCTAssertEqual(verified.errors, "")
+    }
+
     func testWithoutAServiceManagerItSaysWhatIsTrueAndWhatToDo() throws {
         let workshop = try Workshop()
         try workshop.begin(isOpen: true)
