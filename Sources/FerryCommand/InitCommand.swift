@@ -62,14 +62,22 @@ struct InitCommand: DatabaseCommand {
         let store = try Store(path: argument.database)
         let report = try ProgressBar.during(console) { progress in
             let sealing: ContainerSealing = open ? .open : .sealed(recovery: recovery.keeper(console))
-            var report = try ReplicaSetup(progress: progress, sealing: sealing).create(
-                store, containerPath: folder.container, name: naming.name, selection: selecting.selection
-            ).report
+            var report = try create(store, ReplicaSetup(progress: progress, sealing: sealing))
             if !open { report.recovery = recovery.word }
             return report
         }
         if console.isJSON { return try console.emit(report) }
         try tell(report, console)
+    }
+
+    private func create(_ store: Store, _ setup: ReplicaSetup) throws -> InitReport {
+        do {
+            return try setup.create(
+                store, containerPath: folder.container, name: naming.name, selection: selecting.selection
+            ).report
+        } catch let error as FerryError {
+            throw try selecting.explained(error, store)
+        }
     }
 
     private func tell(_ report: InitReport, _ console: Console) throws {

@@ -51,6 +51,23 @@ final class MistypedWordTests: XCTestCase {
             mentioning: "Did you mean “phone”?")
     }
 
+    func testAMistypedTableOfInitIsTold() throws {
+        let workshop = try Workshop()
+        try workshop.sql("a.sqlite", Workshop.music)
+        for option in [
+            ["--tables", "artist,sogn"], ["--except", "sogn"], ["--identity", "sogn=title"],
+            ["--reference", "song.title=artits"], ["--plain-reference", "sogn.artist_id"],
+        ] {
+            let outcome = try workshop.run([Workshop.binary, "init", "a.sqlite", "shared", "--open"] + option)
+            XCTAssertEqual(outcome.status, 64, "\(option)")
+            let meant = option[1].contains("artits") ? "artist" : "song"
+            XCTAssertTrue(outcome.errors.contains("Did you mean “\(meant)”?"), "\(option) \(outcome.errors)")
+        }
+        try workshop.fail(
+            "init", "a.sqlite", "shared", "--open", "--except", "photos", status: 64, code: "invalidArgument",
+            mentioning: "Check the spelling.")
+    }
+
     func testOptionsMayStandAnywhere() throws {
         let workshop = try Workshop()
         try workshop.begin()

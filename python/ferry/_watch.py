@@ -25,6 +25,8 @@ class Event:
 
     #: `started`, `synced`, `databaseChanged`, `failed`, `following`, `leading`, `reopened` or `stopped`; later versions may add some.
     kind: str
+    #: The database's path.
+    database: str
     #: With `synced`: what was done.
     report: SyncReport | None = None
     #: With `failed`: what went wrong. The watch goes on.
@@ -41,6 +43,7 @@ class Watch(Iterator[Event]):
     """
 
     def __init__(self, command: Command, path: str) -> None:
+        self.path = path
         # A file rather than a pipe: nobody needs to read it while the watch runs.
         self._complaints = tempfile.TemporaryFile()
         self._last_failure: dict[str, Any] | None = None
@@ -96,6 +99,7 @@ class Watch(Iterator[Event]):
         try:
             told = json.loads(line)
             kind = str(told["event"]) if "event" in told else None
+            database = str(told.get("database", self.path))
         except (ValueError, TypeError) as error:
             raise FerryError(UNREADABLE_REPORT, f"The command gave a line that is no event: {line[:200]!r}", 0) from error
         if kind is None:
@@ -103,11 +107,11 @@ class Watch(Iterator[Event]):
             return None
         if kind == "failed":
             self._last_failure = told
-            return Event(kind, error=failure(told, 0))
+            return Event(kind, database, error=failure(told, 0))
         if kind == "synced":
             self._last_failure = None
-            return Event(kind, report=read(SyncReport, told))
-        return Event(kind)
+            return Event(kind, database, report=read(SyncReport, told))
+        return Event(kind, database)
 
     def _end(self) -> None:
         """Raises the reason where the command ended with a failure."""

@@ -22,6 +22,7 @@ class WatchTests(Workshop):
             self.sql("a.sqlite", "UPDATE artist SET name = 'heard' WHERE id = 1")
             sent = first(here, "synced").report
             self.assertEqual(sent and sent.published.changes, 1)
+            self.assertEqual(here.path, laptop.path)
             received = first(there, "synced").report
             self.assertEqual(received and received.replayed.changes, 1)
         self.assertEqual(self.sql("b.sqlite", "SELECT name FROM artist WHERE id = 1"), [("heard",)])
