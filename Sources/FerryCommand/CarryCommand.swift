@@ -24,7 +24,7 @@ struct CarryCommand: DatabaseCommand {
             them into the locations: 's3://bucket/music?endpoint=https://objects.example.net'.
 
             JSON: {"from", "to", "there": {"files", "bytes"}, "back": {"files", "bytes"}, "removed", "leftBehind": [{"path", "code", \
-            "reason"}], "devices", "isNew", "isDryRun", "seconds"}. With --watch an object per line: {"event": "started"}, \
+            "reason"}], "devices", "isNew", "isDryRun", "durationMilliseconds"}. With --watch an object per line: {"event": "started"}, \
             {"event": "carried", …}, {"event": "failed", "error": {…}}, {"event": "stopped"}.
 
             Examples:
@@ -117,7 +117,7 @@ struct CarrySentence {
             sentences.append("Removed \(Wording.count(report.removed, "file")) that nobody reads any more.")
         }
         if report.isNew, !report.isDryRun { sentences.append("The container is there now.") }
-        return sentences.joined(separator: " ") + " (\(Wording.duration(report.seconds)))"
+        return sentences.joined(separator: " ") + " (\(Wording.duration(milliseconds: report.durationMilliseconds)))"
     }
 
     private func amount(_ way: CarryReport.Way) -> String {

@@ -16,7 +16,7 @@ struct CompactCommand: DatabaseCommand {
 
             JSON: {"dryRun", "rolledUp": {"segments", "into"}, "snapshot": {"name", "bytes"}, "removed": {"segments", \
             "bytes", "snapshots"}, "tombstones", "mended", "skipped": [text], "heldBackBy": [name], "segments", "bytes", \
-            "seconds"}. "segments" and "bytes" tell what this device's log takes now. "snapshot" is left out where none \
+            "durationMilliseconds"}. "segments" and "bytes" tell what this device's log takes now. "snapshot" is left out where none \
             is written. In a dry run "tombstones" counts all there are; some of them may have to stay.
 
             Examples:

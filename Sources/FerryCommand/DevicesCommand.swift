@@ -3,7 +3,7 @@ import Ferry
 import FerrySeal
 
 /// `ferry devices`.
-struct DevicesCommand: DatabaseCommand {
+struct DevicesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "devices",
         abstract: "Show the devices of the container; rename this one, retire or remove another.",
@@ -17,38 +17,140 @@ struct DevicesCommand: DatabaseCommand {
             says at once that a device will not come back: one that was lost or sold. Either may return all the same: it \
             then starts from a snapshot, keeps its own unsent changes, and counts again.
 
-            `remove` is for sealed containers. It locks a device out for good, and its copies with it: what it wrote up to now is \
-            kept, what it writes from now on is not read, and it cannot read what the others write. A device that was let in \
-            before this one is removed by an older device, or with the recovery code (--recovery -).
-
-            <device> is a name, an ID or the beginning of one. What is renamed or retired the others hear of with the \
-            next sync.
-
-            JSON: {"devices": [{"id", "name", "isThisDevice", "activity", "lastHeardMilliseconds", "behind", \
-            "unacknowledged", "holdsBackSegments", "holdsBackBytes", "isLeftBehind", "successors"}], \
-            "reachable"}; in a sealed container also "membership" (founder, member, copy, left or removed), "way", "admittedBy", \
-            "admittedMilliseconds", "removedBy". rename adds \
-            "renamed", retire "retired", the name; remove adds "removed": [{"id", "name"}]. "activity" is active, silent or retired.
+            `remove` is for sealed containers: it locks a device out for good.
 
             Examples:
               ferry devices music.sqlite
               ferry devices music.sqlite rename 'Ada’s laptop'
               ferry devices music.sqlite retire phone
+            """,
+        subcommands: [DevicesList.self, DevicesRename.self, DevicesRetire.self, DevicesRemove.self],
+        defaultSubcommand: DevicesList.self)
+}
+
+/// What every `ferry devices` tells scripts.
+private struct DevicesJSON: Encodable {
+    var devices: [DevicesReport.Device]
+    var reachable: Bool
+    var renamed: String?
+    var retired: String?
+    var removed: [StatusReport.DeviceName]?
+
+    init(_ report: DevicesReport) {
+        devices = report.devices
+        reachable = report.reachable
+    }
+}
+
+/// `ferry devices … list`.
+struct DevicesList: DatabaseCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "Show the devices; without a sub-verb, too.",
+        usage: "ferry devices <database> [list] [<options>]",
+        discussion: """
+            JSON: {"devices": [{"id", "name", "isThisDevice", "activity", "lastHeardMilliseconds", "behind", \
+            "unacknowledged", "holdsBackSegments", "holdsBackBytes", "isLeftBehind", "successors"}], \
+            "reachable"}; in a sealed container also "membership" (founder, member, copy, left or removed), "way", "admittedBy", \
+            "admittedMilliseconds", "removedBy". "activity" is active, silent or retired.
+
+            Example:
+              ferry devices music.sqlite
             """)
 
-    enum Verb: String, CaseIterable, ExpressibleByArgument {
-        case list, rename, retire, remove
+    @OptionGroup var argument: DatabaseArgument
+    @OptionGroup var output: OutputOptions
+
+    func perform(_ console: Console) throws {
+        let report = try Replica(path: argument.database).devices()
+        if console.isJSON { return try console.emit(DevicesJSON(report)) }
+        let now = ReplicaEnvironment.live.clock.milliseconds()
+        for line in DevicesPage(report, now: now).lines(console) { try console.answer(line) }
     }
+}
+
+/// `ferry devices … rename`.
+struct DevicesRename: DatabaseCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rename", abstract: "Give this device another name.",
+        usage: "ferry devices <database> rename <name> [<options>]",
+        discussion: """
+            The others hear of it with the next sync.
+
+            JSON: as list, and "renamed", the name.
+
+            Example:
+              ferry devices music.sqlite rename 'Ada’s laptop'
+            """)
 
     @OptionGroup var argument: DatabaseArgument
+    @Argument(help: "The new name.") var name: String
+    @OptionGroup var output: OutputOptions
 
-    @Argument(help: "list, rename, retire or remove.")
-    var verb = Verb.list
+    func perform(_ console: Console) throws {
+        let replica = try Replica(path: argument.database)
+        try replica.rename(name)
+        if console.isJSON {
+            var report = try DevicesJSON(replica.devices())
+            report.renamed = name
+            return try console.emit(report)
+        }
+        try console.say("This device is called \(name) now.")
+        DevicesCommand.hintAtSync(argument, console)
+    }
+}
 
-    @Argument(help: ArgumentHelp("The new name, or the device to retire or remove.", valueName: "name"))
-    var word: String?
+/// `ferry devices … retire`.
+struct DevicesRetire: DatabaseCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "retire", abstract: "Say that another device will not come back.",
+        usage: "ferry devices <database> retire <device> [<options>]",
+        discussion: """
+            Nothing is kept for it any more. It may return all the same: it then starts from a snapshot, keeps its own \
+            unsent changes, and counts again. The others hear of it with the next sync.
 
-    @Option(help: ArgumentHelp("With remove: read the recovery code from standard input.", valueName: "-"))
+            JSON: as list, and "retired", the name.
+
+            Example:
+              ferry devices music.sqlite retire phone
+            """)
+
+    @OptionGroup var argument: DatabaseArgument
+    @OptionGroup var device: DeviceArgument
+    @OptionGroup var output: OutputOptions
+
+    func perform(_ console: Console) throws {
+        let replica = try Replica(path: argument.database)
+        let name = try replica.retire(device.device)
+        if console.isJSON {
+            var report = try DevicesJSON(replica.devices())
+            report.retired = name
+            return try console.emit(report)
+        }
+        try console.say("\(name) is retired: nothing is kept for it any more.")
+        DevicesCommand.hintAtSync(argument, console)
+    }
+}
+
+/// `ferry devices … remove`.
+struct DevicesRemove: DatabaseCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove", abstract: "Lock a device out of a sealed container for good, and its copies.",
+        usage: "ferry devices <database> remove <device> [--recovery -] [<options>]",
+        discussion: """
+            What it wrote up to now is kept, what it writes from now on is not read, and it cannot read what the others write. \
+            A device that was let in before this one is removed by an older device, or with the recovery code (--recovery -).
+
+            JSON: as list, and "removed": [{"id", "name"}].
+
+            Examples:
+              ferry devices music.sqlite remove phone
+              ferry devices music.sqlite remove 3f2a9c04 --recovery -
+            """)
+
+    @OptionGroup var argument: DatabaseArgument
+    @OptionGroup var device: DeviceArgument
+
+    @Option(help: ArgumentHelp("Read the recovery code from standard input.", valueName: "-"))
     var recovery: String?
 
     @OptionGroup var output: OutputOptions
@@ -58,56 +160,19 @@ struct DevicesCommand: DatabaseCommand {
             throw ValidationError(
                 "--recovery takes no code but “-”, for standard input: other users of this computer see arguments.")
         }
-        if recovery != nil && verb != .remove { throw ValidationError("--recovery goes with remove.") }
-        switch verb {
-        case .list: if let word { throw ValidationError("list takes no “\(word)”.") }
-        case .rename: if word == nil { throw ValidationError("Say the new name, as in: rename laptop") }
-        case .retire: if word == nil { throw ValidationError("Say which device, as in: retire phone") }
-        case .remove: if word == nil { throw ValidationError("Say which device, as in: remove phone") }
-        }
-    }
-
-    private struct Report: Encodable {
-        var devices: [DevicesReport.Device]
-        var reachable: Bool
-        var renamed: String?
-        var retired: String?
-        var removed: [StatusReport.DeviceName]?
     }
 
     func perform(_ console: Console) throws {
         let replica = try Replica(path: argument.database)
-        var renamed: String?
-        var retired: String?
-        var removal: RemovalReport?
-        switch verb {
-        case .list: break
-        case .rename:
-            try replica.rename(word ?? "")
-            renamed = word
-        case .retire: retired = try replica.retire(word ?? "")
-        case .remove: removal = try replica.remove(word ?? "", recovery: recoveryCode())
-        }
-        let report = try replica.devices()
+        let removal = try replica.remove(device.device, recovery: recoveryCode())
         if console.isJSON {
-            return try console.emit(
-                Report(
-                    devices: report.devices, reachable: report.reachable, renamed: renamed, retired: retired,
-                    removed: removal?.removed))
+            var report = try DevicesJSON(replica.devices())
+            report.removed = removal.removed
+            return try console.emit(report)
         }
-        if let removal { return try tell(removal, console) }
-        if let renamed { try console.say("This device is called \(renamed) now.") }
-        if let retired { try console.say("\(retired) is retired: nothing is kept for it any more.") }
-        if verb == .list {
-            let now = ReplicaEnvironment.live.clock.milliseconds()
-            for line in DevicesPage(report, now: now).lines(console) { try console.answer(line) }
-        } else {
-            console.hint("`ferry sync \(Wording.shellWord(argument.database))` tells the other devices.")
-        }
+        try tell(removal, console)
     }
-}
 
-extension DevicesCommand {
     private func recoveryCode() throws -> SecretCode? {
         if recovery == nil { return nil }
         SecretInput.protectMemory()
@@ -130,45 +195,13 @@ extension DevicesCommand {
     }
 }
 
-/// The devices as a page of text: a pure function of the report and the time.
-struct DevicesPage {
-    let report: DevicesReport
-    let now: Int64
+/// Another device.
+struct DeviceArgument: ParsableArguments {
+    @Argument(help: "A device: its name, its ID or the beginning of the ID.") var device: String
+}
 
-    init(_ report: DevicesReport, now: Int64) {
-        self.report = report
-        self.now = now
-    }
-
-    func lines(_ console: Console) -> [String] {
-        var table = TextTable("Device", "ID", "Last seen", "Behind#", "Unacknowledged#", "Holds back", "State")
-        for device in report.devices {
-            let id = console.isVerbose ? device.id : String(device.id.prefix(8))
-            if device.isThisDevice {
-                table.add(device.name, id, "", "", "", "", "this device")
-                continue
-            }
-            let age = device.lastHeardMilliseconds.map { Wording.age(sinceMilliseconds: $0, now: now) } ?? "never"
-            let held =
-                device.holdsBackSegments == 0
-                ? "" : "\(Wording.count(device.holdsBackSegments, "file")), \(Wording.bytes(device.holdsBackBytes))"
-            table.add(
-                device.name, id, age, Wording.grouped(device.behind), Wording.grouped(device.unacknowledged), held,
-                state(device))
-        }
-        var lines = table.lines(console.style)
-        if !report.reachable {
-            lines.append("The container is not reachable; this is what was known at the last sync.")
-        }
-        return lines
-    }
-
-    private func state(_ device: DevicesReport.Device) -> String {
-        let labels = DeviceLabels(report.devices.map { ($0.id, $0.name) })
-        let successors = device.successors.map { "; copied or restored as " + Wording.list($0.map { labels[$0] }) }
-        if let membership = device.membership, membership == "removed" || membership == "left" { return membership }
-        return device.activity.rawValue + (device.membership == "copy" ? ", a copy" : "")
-            + (device.isLeftBehind ? ", starts from a snapshot when it returns" : "")
-            + (successors ?? "")
+extension DevicesCommand {
+    fileprivate static func hintAtSync(_ argument: DatabaseArgument, _ console: Console) {
+        console.hint("`ferry sync \(Wording.shellWord(argument.database))` tells the other devices.")
     }
 }

@@ -14,7 +14,7 @@ struct DoctorCommand: DatabaseCommand {
             65 where something is broken that was not repaired.
 
             JSON: {"examined": [text], "findings": [{"severity", "subject", "problem", "advice", "file", \
-            "canBeRepaired", "isRepaired", "sinceMilliseconds"}], "seconds"}, and "error" where something is broken. \
+            "canBeRepaired", "isRepaired", "sinceMilliseconds"}], "durationMilliseconds"}, and "error" where something is broken. \
             "severity" is fault, warning or note; "subject" is database, folder or a device's name.
 
             Examples:
@@ -69,7 +69,9 @@ struct DoctorPage {
     }
 
     func lines(_ style: Style) -> [String] {
-        var lines = ["Examined \(Wording.list(report.examined)). (\(Wording.duration(report.seconds)))"]
+        var lines = [
+            "Examined \(Wording.list(report.examined)). (\(Wording.duration(milliseconds: report.durationMilliseconds)))"
+        ]
         for finding in report.findings { lines += [""] + self.lines(finding, style) }
         let repairable = !hasRepaired && report.findings.contains { $0.canBeRepaired && !$0.isRepaired }
         lines.append("")

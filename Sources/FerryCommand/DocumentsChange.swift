@@ -7,15 +7,15 @@ struct DocumentsAdd: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
         abstract: "Add files, or directories with all their files.",
-        usage: "ferry documents add <database> <files> ... [--to <path>] [<options>]",
+        usage: "ferry documents <database> add <files> ... [--to <path>] [<options>]",
         discussion: """
             With one file, --to is the document's path; a path that ends with a slash, or is a folder, means a folder. Several files \
             and directories go into that folder. A file that is there with the same bytes stays as it is.
 
             Examples:
-              ferry documents add music.sqlite Trio.pdf
-              ferry documents add music.sqlite Trio.pdf --to Scores/
-              ferry documents add music.sqlite ~/Papers --to Archive/
+              ferry documents music.sqlite add Trio.pdf
+              ferry documents music.sqlite add Trio.pdf --to Scores/
+              ferry documents music.sqlite add ~/Papers --to Archive/
             """)
 
     @OptionGroup var argument: DatabaseArgument
@@ -52,11 +52,12 @@ struct DocumentsPut: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "put",
         abstract: "Save a file as a document's new version.",
+        usage: "ferry documents <database> put <file> <path> [<options>]",
         discussion: """
             A document that is not there is made. The version before stays: `versions` lists it.
 
             Example:
-              ferry documents put music.sqlite trio.pdf Scores/Trio.pdf
+              ferry documents music.sqlite put trio.pdf Scores/Trio.pdf
             """)
 
     @OptionGroup var argument: DatabaseArgument
@@ -83,9 +84,10 @@ struct DocumentsFolder: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "folder",
         abstract: "Make a folder, with the folders around it.",
+        usage: "ferry documents <database> folder <path> [<options>]",
         discussion: """
             Example:
-              ferry documents folder music.sqlite Scores/2026
+              ferry documents music.sqlite folder Scores/2026
             """)
 
     @OptionGroup var argument: DatabaseArgument
@@ -118,12 +120,13 @@ struct DocumentsMove: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "move",
         abstract: "Rename or move a document or a folder.",
+        usage: "ferry documents <database> move <path> <target> [<options>]",
         discussion: """
             A path that ends with a slash, or is a folder, means a folder to move into.
 
             Examples:
-              ferry documents move music.sqlite Trio.pdf "Piano Trio.pdf"
-              ferry documents move music.sqlite Trio.pdf Scores/
+              ferry documents music.sqlite move Trio.pdf "Piano Trio.pdf"
+              ferry documents music.sqlite move Trio.pdf Scores/
             """)
 
     @OptionGroup var argument: DatabaseArgument
@@ -152,11 +155,12 @@ struct DocumentsRemove: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
         abstract: "Put a document into the trash; a folder with everything in it.",
+        usage: "ferry documents <database> remove <path> [<options>]",
         discussion: """
             Nothing empties the trash yet. `ferry documents put-back` brings a document back.
 
             Example:
-              ferry documents remove music.sqlite Scores/Trio.pdf
+              ferry documents music.sqlite remove Scores/Trio.pdf
             """)
 
     @OptionGroup var argument: DatabaseArgument
@@ -180,11 +184,12 @@ struct DocumentsPutBack: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "put-back",
         abstract: "Bring a document back from the trash; a folder with everything in it.",
+        usage: "ferry documents <database> put-back <path> [<options>]",
         discussion: """
             Where several deleted documents had the path, the one that was changed last comes back.
 
             Example:
-              ferry documents put-back music.sqlite Scores/Trio.pdf
+              ferry documents music.sqlite put-back Scores/Trio.pdf
             """)
 
     @OptionGroup var argument: DatabaseArgument

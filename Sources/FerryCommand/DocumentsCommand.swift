@@ -7,17 +7,18 @@ struct DocumentsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "documents",
         abstract: "Files of any size that travel with the database: documents, and attachments of rows.",
+        usage: "ferry documents <database> [<verb> ...] [<options>]",
         discussion: """
             Documents have names, folders, versions and a trash. Who edits the same document on two devices gets both \
             versions; `settle` ends the conflict. Bytes go through the container in packs, with the next `ferry sync` or \
             `ferry watch`.
 
             Examples:
-              ferry documents add music.sqlite Trio.pdf --to Scores/
-              ferry documents list music.sqlite
-              ferry documents get music.sqlite Scores/Trio.pdf -o trio.pdf
-              ferry documents put music.sqlite trio.pdf Scores/Trio.pdf
-              ferry documents versions music.sqlite Scores/Trio.pdf
+              ferry documents music.sqlite add Trio.pdf --to Scores/
+              ferry documents music.sqlite list
+              ferry documents music.sqlite get Scores/Trio.pdf -o trio.pdf
+              ferry documents music.sqlite put trio.pdf Scores/Trio.pdf
+              ferry documents music.sqlite versions Scores/Trio.pdf
             """,
         groupedSubcommands: [
             CommandGroup(
@@ -39,7 +40,7 @@ struct DocumentsCommand: ParsableCommand {
                     DocumentsKeep.self,
                 ]),
             CommandGroup(name: "Rows of the app", subcommands: [DocumentsAttachments.self]),
-        ])
+        ], defaultSubcommand: DocumentsList.self)
 }
 
 extension DatabaseArgument {

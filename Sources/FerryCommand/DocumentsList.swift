@@ -7,11 +7,12 @@ struct DocumentsList: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List documents, with where their bytes are.",
+        usage: "ferry documents <database> list [<folder>] [--deleted | --conflicts] [--state <state>] [<options>]",
         discussion: """
             Examples:
-              ferry documents list music.sqlite
-              ferry documents list music.sqlite Scores
-              ferry documents list music.sqlite --deleted
+              ferry documents music.sqlite list
+              ferry documents music.sqlite list Scores
+              ferry documents music.sqlite list --deleted
             """)
 
     @OptionGroup var argument: DatabaseArgument

@@ -44,13 +44,14 @@ struct DocumentsFetch: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "fetch",
         abstract: "Bring the bytes of documents to this device.",
+        usage: "ferry documents <database> fetch <paths> ... [<options>]",
         discussion: """
             Small documents come by themselves: `ferry documents keep` says up to what size. Exit status 75 where some of it is \
             still to come.
 
             Examples:
-              ferry documents fetch music.sqlite Scores/Recording.wav
-              ferry documents fetch music.sqlite /
+              ferry documents music.sqlite fetch Scores/Recording.wav
+              ferry documents music.sqlite fetch /
             """)
 
     @OptionGroup var argument: DatabaseArgument
@@ -89,11 +90,12 @@ struct DocumentsEvict: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "evict",
         abstract: "Make room: remove bytes from this device that the container has.",
+        usage: "ferry documents <database> evict <paths> ... [<options>]",
         discussion: """
             Nothing is deleted: the documents stay, and opening one brings it again. What is pinned, or not in the container yet, stays.
 
             Example:
-              ferry documents evict music.sqlite Scores
+              ferry documents music.sqlite evict Scores
             """)
 
     @OptionGroup var argument: DatabaseArgument
@@ -123,9 +125,10 @@ struct DocumentsEvict: DatabaseCommand {
 struct DocumentsPin: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "pin", abstract: "Keep the bytes of documents on this device, and fetch them.",
+        usage: "ferry documents <database> pin <paths> ... [<options>]",
         discussion: """
             Example:
-              ferry documents pin music.sqlite Scores
+              ferry documents music.sqlite pin Scores
             """)
 
     @OptionGroup var argument: DatabaseArgument
@@ -139,9 +142,10 @@ struct DocumentsPin: DatabaseCommand {
 struct DocumentsUnpin: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "unpin", abstract: "Let the bytes of documents go again where room is needed.",
+        usage: "ferry documents <database> unpin <paths> ... [<options>]",
         discussion: """
             Example:
-              ferry documents unpin music.sqlite Scores
+              ferry documents music.sqlite unpin Scores
             """)
 
     @OptionGroup var argument: DatabaseArgument
@@ -173,13 +177,14 @@ struct DocumentsKeep: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "keep",
         abstract: "Say what this device fetches by itself, and how much it keeps.",
+        usage: "ferry documents <database> keep [--fetch <size>] [--most <size>] [--leave-free <size>] [<options>]",
         discussion: """
             Sizes are numbers with kB, MB or GB. Without an option the present choice is printed. It is this device's alone.
 
             Examples:
-              ferry documents keep music.sqlite
-              ferry documents keep music.sqlite --fetch all --most all
-              ferry documents keep music.sqlite --fetch on-request --most 200MB
+              ferry documents music.sqlite keep
+              ferry documents music.sqlite keep --fetch all --most all
+              ferry documents music.sqlite keep --fetch on-request --most 200MB
             """)
 
     @OptionGroup var argument: DatabaseArgument
@@ -242,91 +247,38 @@ enum ByteSize {
 }
 
 /// `ferry documents attachments`.
-struct DocumentsAttachments: ParsableCommand {
+struct DocumentsAttachments: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "attachments",
-        abstract: "Say which columns of the app's hold IDs of contents.",
-        subcommands: [AttachmentsList.self, AttachmentsAdd.self, AttachmentsRemove.self],
-        defaultSubcommand: AttachmentsList.self)
-}
-
-/// A column on the command line.
-struct ColumnArgument: ParsableArguments {
-    @Argument(help: "The column, as table.column.") var column: String
-
-    func parsed() throws -> AttachmentTarget {
-        guard let target = AttachmentTarget(column) else {
-            throw FerryError(
-                .invalidArgument, "“\(column)” is no column. Write it as table.column, such as photo.image.")
-        }
-        return target
-    }
-}
-
-/// `ferry documents attachments list`.
-struct AttachmentsList: DatabaseCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List the columns that hold IDs of contents.",
+        abstract: "List and declare the columns of the app's that hold IDs of contents.",
+        usage: "ferry documents <database> attachments [--add <table.column>] [--remove <table.column>] [<options>]",
         discussion: """
-            Example:
-              ferry documents attachments list music.sqlite
+            A declaration travels: all devices keep and fetch what such a column names.
+
+            Examples:
+              ferry documents music.sqlite attachments
+              ferry documents music.sqlite attachments --add photo.image
             """)
 
     @OptionGroup var argument: DatabaseArgument
+    @Option(help: "Declare a column.") var add: String?
+    @Option(help: "Take a column's declaration back.") var remove: String?
     @OptionGroup var output: OutputOptions
 
     private struct Report: Encodable { var columns: [String] }
 
     func perform(_ console: Console) throws {
-        let columns = try argument.documents().attachments()
+        let documents = try argument.documents()
+        if let target = try add.map(Self.parsed) { try documents.declareAttachments(target.table, target.column) }
+        if let target = try remove.map(Self.parsed) { try documents.withdrawAttachments(target.table, target.column) }
+        let columns = try documents.attachments()
         if console.isJSON { return try console.emit(Report(columns: columns)) }
         if columns.isEmpty { return try console.answer("No column is declared for attachments.") }
         for column in columns { try console.answer(Wording.oneLine(column)) }
     }
-}
 
-/// `ferry documents attachments add`.
-struct AttachmentsAdd: DatabaseCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Declare a column, on all devices.",
-        discussion: """
-            Example:
-              ferry documents attachments add music.sqlite photo.image
-            """)
-
-    @OptionGroup var argument: DatabaseArgument
-    @OptionGroup var column: ColumnArgument
-    @OptionGroup var output: OutputOptions
-
-    private struct Report: Encodable { var column: String }
-
-    func perform(_ console: Console) throws {
-        let target = try column.parsed()
-        try argument.documents().declareAttachments(target.table, target.column)
-        if console.isJSON { return try console.emit(Report(column: target.text)) }
-        try console.say("\(Wording.oneLine(target.text)) holds IDs of contents.")
-    }
-}
-
-/// `ferry documents attachments remove`.
-struct AttachmentsRemove: DatabaseCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "remove", abstract: "Take a column's declaration back.",
-        discussion: """
-            Example:
-              ferry documents attachments remove music.sqlite photo.image
-            """)
-
-    @OptionGroup var argument: DatabaseArgument
-    @OptionGroup var column: ColumnArgument
-    @OptionGroup var output: OutputOptions
-
-    private struct Report: Encodable { var column: String }
-
-    func perform(_ console: Console) throws {
-        let target = try column.parsed()
-        try argument.documents().withdrawAttachments(target.table, target.column)
-        if console.isJSON { return try console.emit(Report(column: target.text)) }
-        try console.say("\(Wording.oneLine(target.text)) is no column for attachments any more.")
+    private static func parsed(_ text: String) throws -> AttachmentTarget {
+        if let target = AttachmentTarget(text) { return target }
+        throw FerryError(.invalidArgument, "“\(text)” is no column. Write it as table.column, such as photo.image.")
     }
 }

@@ -33,11 +33,12 @@ struct DocumentsVersions: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "versions",
         abstract: "List the versions of a document.",
+        usage: "ferry documents <database> versions <path> [<options>]",
         discussion: """
             Version 1 is shown. Rivals follow, then the past, the latest first.
 
             Example:
-              ferry documents versions music.sqlite Scores/Trio.pdf
+              ferry documents music.sqlite versions Scores/Trio.pdf
             """)
 
     @OptionGroup var argument: DatabaseArgument
@@ -79,10 +80,11 @@ struct DocumentsConflicts: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "conflicts",
         abstract: "List documents with rival versions, and the versions.",
+        usage: "ferry documents <database> conflicts [<options>]",
         discussion: """
             Example:
-              ferry documents conflicts music.sqlite
-              ferry documents settle music.sqlite Notes.md --keep 2
+              ferry documents music.sqlite conflicts
+              ferry documents music.sqlite settle Notes.md --keep 2
             """)
 
     @OptionGroup var argument: DatabaseArgument
@@ -115,7 +117,7 @@ struct DocumentsConflicts: DatabaseCommand {
             try console.answer(console.style.bold(Wording.oneLine(entry.path)))
             for line in VersionTable.lines(versions, console) { try console.answer(line) }
         }
-        console.hint("Settle one: `ferry documents settle <database> PATH --keep N`, or `--both`.")
+        console.hint("Settle one: `ferry documents <database> settle PATH --keep N`, or `--both`.")
     }
 }
 
@@ -124,13 +126,14 @@ struct DocumentsGet: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
         abstract: "Write a document to a file, or to standard output.",
+        usage: "ferry documents <database> get <path> [--version <n>] [-o <file>] [--force] [<options>]",
         discussion: """
             Without -o the file gets the document's name, in the present directory. A file that is there stays, but with --force.
 
             Examples:
-              ferry documents get music.sqlite Scores/Trio.pdf
-              ferry documents get music.sqlite Notes.md -o - | less
-              ferry documents get music.sqlite Notes.md --version 2 -o older.md
+              ferry documents music.sqlite get Scores/Trio.pdf
+              ferry documents music.sqlite get Notes.md -o - | less
+              ferry documents music.sqlite get Notes.md --version 2 -o older.md
             """)
 
     @OptionGroup var argument: DatabaseArgument
@@ -192,11 +195,12 @@ struct DocumentsSettle: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "settle",
         abstract: "End a conflict: keep one version, keep both, or give merged bytes.",
+        usage: "ferry documents <database> settle <path> --keep <n> | --both | --with <file> [<options>]",
         discussion: """
             Examples:
-              ferry documents settle music.sqlite Notes.md --keep 2
-              ferry documents settle music.sqlite Notes.md --both
-              ferry documents settle music.sqlite Notes.md --with merged.md
+              ferry documents music.sqlite settle Notes.md --keep 2
+              ferry documents music.sqlite settle Notes.md --both
+              ferry documents music.sqlite settle Notes.md --with merged.md
             """)
 
     @OptionGroup var argument: DatabaseArgument

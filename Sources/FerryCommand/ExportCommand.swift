@@ -17,8 +17,8 @@ struct ExportCommand: DatabaseCommand {
 
             The bytes of documents above 4 kB are not in the file: they are in the container.
 
-            JSON: {"path", "bytes", "objects", "tables", "container": {"id", "name"}, "sealed", "seconds"}; "sealed" is there where \
-            the file is sealed.
+            JSON: {"path", "bytes", "objects", "tables", "container": {"id", "name"}, "sealed", "durationMilliseconds"}; "sealed" is there where \
+            the file is sealed. "objects" are rows, as `status` counts them.
 
             Examples:
               ferry export music.sqlite /media/stick/music.ferry
@@ -36,6 +36,10 @@ struct ExportCommand: DatabaseCommand {
 
     @OptionGroup var output: OutputOptions
 
+    func validate() throws {
+        if file.isEmpty { throw ValidationError("Name the file to write.") }
+    }
+
     func perform(_ console: Console) throws {
         let replica = try Replica(path: argument.database)
         let report = try ProgressBar.during(console) {
@@ -43,8 +47,9 @@ struct ExportCommand: DatabaseCommand {
         }
         if console.isJSON { return try console.emit(report) }
         try console.say(
-            console.style.green("Wrote \(Wording.count(report.objects, "row")) to \(file).")
-                + " \(Wording.bytes(report.bytes)) (\(Wording.duration(report.seconds)))")
+            console.style.green(
+                "Wrote \(Wording.count(report.objects, "row")) of \(Wording.count(report.tables, "table")) to \(file).")
+                + " \(Wording.bytes(report.bytes)) (\(Wording.duration(milliseconds: report.durationMilliseconds)))")
         if let documents = try replica.status().documents, documents.bytes > 0 {
             console.warn(
                 "The file has the names of documents, and not the bytes of those above 4 kB "
@@ -77,7 +82,7 @@ struct ImportCommand: DatabaseCommand {
             the keys. To join a sealed container by it takes a code, the words, or the recovery code, as in `ferry join`. Without \
             --container the file opens on a member's computer, or with the recovery code (--recovery -).
 
-            JSON: {"path", "outcome", "changesets", "conflicts", "tables": [{"name", "identity", "objects"}], "seconds"}. \
+            JSON: {"path", "outcome", "changesets", "conflicts", "tables": [{"name", "identity", "objects"}], "durationMilliseconds"}. \
             "outcome" is merged, joined or plain.
 
             Examples:
@@ -156,7 +161,7 @@ struct ImportCommand: DatabaseCommand {
     private func sentence(_ report: ImportReport, _ style: Style) -> String {
         let rows = Wording.count(report.tables.reduce(0) { $0 + $1.objects }, "row")
         let database = argument.database
-        let time = " (\(Wording.duration(report.seconds)))"
+        let time = " (\(Wording.duration(milliseconds: report.durationMilliseconds)))"
         return switch report.outcome {
         case .merged where report.changesets == 0: "Nothing in the file is new here." + time
         case .merged: style.green("Took up \(Wording.changesets(report.changesets)) from \(file).") + time

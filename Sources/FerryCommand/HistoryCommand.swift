@@ -11,8 +11,8 @@ struct HistoryCommand: DatabaseCommand {
             hidden have a history too. An integer key that SQLite handed out again leads to several rows; all are told. \
             A later change wins over an earlier one. Changes nothing.
 
-            The key of a table with several key columns is given as several words, in key order; x'00ff' is a blob, and \
-            -- goes before a negative number.
+            The key of a table with several key columns is given as several words, in key order; x'00ff' is a blob. \
+            A text that begins with a dash goes behind --.
 
             JSON: {"rows": [{"table", "key", "object", "presence", "changes": [{"timeMilliseconds" (absent for rows older \
             than the join), "device", "sequence", "operation", "values"}]}], "gaps": [{"device", "reason"}], "unpacked"}. \
@@ -114,6 +114,13 @@ struct RowArguments: ParsableArguments {
     @Argument(help: "The table.")
     var table: String
 
-    @Argument(help: "The row's key; one word for each of the key's columns.")
-    var key: [String]
+    // A negative number looks like an unknown option.
+    @Argument(
+        parsing: .allUnrecognized,
+        help: ArgumentHelp("The row's key; one word for each of the key's columns.", valueName: "key"))
+    var words: [String]
+
+    var key: [String] { NegativeNumber.values(words) }
+
+    func validate() throws { try NegativeNumber.refuseOptions(among: words) }
 }

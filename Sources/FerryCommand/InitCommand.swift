@@ -62,9 +62,7 @@ struct InitCommand: DatabaseCommand {
         let store = try Store(path: argument.database)
         let report = try ProgressBar.during(console) { progress in
             let sealing: ContainerSealing = open ? .open : .sealed(recovery: recovery.keeper(console))
-            var report = try ReplicaSetup(progress: progress, sealing: sealing).create(
-                store, containerPath: folder.container, name: naming.name, selection: selecting.selection
-            ).report
+            var report = try create(store, ReplicaSetup(progress: progress, sealing: sealing))
             if !open { report.recovery = recovery.word }
             return report
         }
@@ -72,11 +70,22 @@ struct InitCommand: DatabaseCommand {
         try tell(report, console)
     }
 
+    private func create(_ store: Store, _ setup: ReplicaSetup) throws -> InitReport {
+        do {
+            return try setup.create(
+                store, containerPath: folder.container, name: naming.name, selection: selecting.selection
+            ).report
+        } catch let error as FerryError {
+            throw try selecting.explained(error, store)
+        }
+    }
+
     private func tell(_ report: InitReport, _ console: Console) throws {
         let style = console.style
         try console.say(
             style.green("Made the container \(report.container.name)") + " in \(report.path) and published "
-                + Wording.count(report.published.changes, "change") + ". (\(Wording.duration(report.seconds)))")
+                + Wording.count(report.published.changes, "change")
+                + ". (\(Wording.duration(milliseconds: report.durationMilliseconds)))")
         try console.say("This device is called \(style.bold(report.device.name)).")
         try TableListing(report.tables, report.leftOut).say(console)
         RowsWithoutKey.warn(report.rowsWithoutKey, console)
@@ -95,6 +104,7 @@ struct InitCommand: DatabaseCommand {
         }
         try console.say("Here and there, to keep both in step:")
         try console.say(style.bold("  ferry watch \(Wording.shellWord(argument.database))"))
+        try console.say("Every program that writes meanwhile waits for its turn with: PRAGMA busy_timeout = 5000")
         console.detail("Device \(report.device.id), container \(report.container.id).")
     }
 

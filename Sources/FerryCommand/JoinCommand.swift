@@ -103,7 +103,7 @@ struct JoinCommand: DatabaseCommand {
             try console.say(
                 style.green("Joined the container \(report.container.name)")
                     + " in \(report.path): received \(received), "
-                    + "brought along \(sent). (\(Wording.duration(report.seconds)))")
+                    + "brought along \(sent). (\(Wording.duration(milliseconds: report.durationMilliseconds)))")
             try console.say("This device is called \(style.bold(report.device.name)).")
             if !report.createdTables.isEmpty { try console.say("Made \(Self.tables(report.createdTables)).") }
             if report.conflicts > 0 {

@@ -5,14 +5,14 @@ import Ferry
 struct KeyValueIncrement: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "increment", abstract: "Count up, or down by a negative number.",
-        usage: "ferry kv increment <database> <counter> [<by>] [<options>]",
+        usage: "ferry kv <database> increment <counter> [<by>] [<options>]",
         discussion: """
             Prints what the counter stands at then.
 
             Examples:
-              ferry kv increment music.sqlite plays
-              ferry kv increment music.sqlite plays 10
-              ferry kv increment music.sqlite plays -1
+              ferry kv music.sqlite increment plays
+              ferry kv music.sqlite increment plays 10
+              ferry kv music.sqlite increment plays -1
             """)
 
     @OptionGroup var argument: DatabaseArgument
@@ -37,11 +37,12 @@ struct KeyValueIncrement: DatabaseCommand {
 struct KeyValueCounter: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "counter", abstract: "Print what a counter stands at.",
+        usage: "ferry kv <database> counter <counter> [<options>]",
         discussion: """
             A counter that nobody has counted with stands at 0.
 
             Example:
-              ferry kv counter music.sqlite plays
+              ferry kv music.sqlite counter plays
             """)
 
     @OptionGroup var argument: DatabaseArgument

@@ -5,10 +5,10 @@ import Ferry
 struct KeyValueAdd: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Add members to a set.",
-        usage: "ferry kv add <database> <set> <members> ... [<options>]",
+        usage: "ferry kv <database> add <set> <members> ... [<options>]",
         discussion: """
             Example:
-              ferry kv add music.sqlite favourites song-17 song-18
+              ferry kv music.sqlite add favourites song-17 song-18
             """)
 
     private struct Report: Encodable {
@@ -31,10 +31,10 @@ struct KeyValueAdd: DatabaseCommand {
 struct KeyValueDiscard: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "discard", abstract: "Take members out of a set.",
-        usage: "ferry kv discard <database> <set> <members> ... [<options>]",
+        usage: "ferry kv <database> discard <set> <members> ... [<options>]",
         discussion: """
             Example:
-              ferry kv discard music.sqlite favourites song-17
+              ferry kv music.sqlite discard favourites song-17
             """)
 
     private struct Report: Encodable {
@@ -57,9 +57,10 @@ struct KeyValueDiscard: DatabaseCommand {
 struct KeyValueMembers: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "members", abstract: "List the members of a set, one per line.",
+        usage: "ferry kv <database> members <set> [<options>]",
         discussion: """
             Example:
-              ferry kv members music.sqlite favourites
+              ferry kv music.sqlite members favourites
             """)
 
     private struct Report: Encodable {

@@ -7,12 +7,12 @@ struct KeyValueSet: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "set",
         abstract: "Set a value.",
-        usage: "ferry kv set <database> <key> <value> ... [--type <type>] [<options>]",
+        usage: "ferry kv <database> set <key> <value> ... [--type <type>] [<options>]",
         discussion: """
             Examples:
-              ferry kv set music.sqlite theme dark
-              ferry kv set music.sqlite volume 0.8 --type double
-              ferry kv set music.sqlite window '{"width": 800}' --type json
+              ferry kv music.sqlite set theme dark
+              ferry kv music.sqlite set volume 0.8 --type double
+              ferry kv music.sqlite set window '{"width": 800}' --type json
             """)
 
     @OptionGroup var argument: DatabaseArgument
@@ -40,11 +40,12 @@ struct KeyValueSet: DatabaseCommand {
 struct KeyValueGet: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "get", abstract: "Print a value.",
+        usage: "ferry kv <database> get <key> [<options>]",
         discussion: """
             Exit status 1 where there is none. Data is printed in base 64, dates in ISO 8601.
 
             Example:
-              ferry kv get music.sqlite theme
+              ferry kv music.sqlite get theme
             """)
 
     @OptionGroup var argument: DatabaseArgument
@@ -64,11 +65,12 @@ struct KeyValueGet: DatabaseCommand {
 struct KeyValueRemove: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove", abstract: "Remove a value.",
+        usage: "ferry kv <database> remove <key> [<options>]",
         discussion: """
             Removing what is not there is no failure.
 
             Example:
-              ferry kv remove music.sqlite theme
+              ferry kv music.sqlite remove theme
             """)
 
     private struct Report: Encodable {
@@ -93,12 +95,13 @@ struct KeyValueRemove: DatabaseCommand {
 /// `ferry kv list`.
 struct KeyValueList: DatabaseCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List all values, sets and counters.",
+        commandName: "list", abstract: "List all values, sets and counters; without a sub-verb, too.",
+        usage: "ferry kv <database> [list] [<options>]",
         discussion: """
             JSON: {"values": {key: value}, "sets": {set: members}, "counters": {counter: sum}}
 
             Example:
-              ferry kv list music.sqlite
+              ferry kv music.sqlite list
             """)
 
     private struct Report: Encodable {

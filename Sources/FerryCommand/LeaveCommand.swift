@@ -42,6 +42,10 @@ struct LeaveCommand: DatabaseCommand {
         } catch let error as FerryError where error.code == .storeIncomplete {
             if try removeRemains(console) { return }
             throw error
+        } catch let error as FerryError where error.code == .notTracked {
+            throw FerryError(
+                .notTracked, "The database belongs to no container: there is nothing to leave.",
+                path: argument.database, cause: error)
         }
         let name = Wording.shellWord(replica.identity.deviceName)
         // A copy that was never synced is nobody in the container.

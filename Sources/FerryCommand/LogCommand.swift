@@ -11,7 +11,7 @@ struct LogCommand: DatabaseCommand {
             Newest first: when, which device, which table, which row, and what was done to it. What waits to be \
             published is not in the log yet.
 
-            JSON: {"changes": [{"timeMilliseconds" (absent for rows older than the join), "device", "sequence", "table", "key", "operation", "columns"}]}
+            JSON: {"changes": [{"timeMilliseconds" (absent for rows older than the join), "device", "sequence", "table", "key", "object", "operation", "columns"}]}. "key" is an array, empty where the key is not known here
 
             Examples:
               ferry log music.sqlite
@@ -33,19 +33,43 @@ struct LogCommand: DatabaseCommand {
     }
 
     private struct Report: Encodable {
-        var changes: [LogEntry]
+        var changes: [Change]
+    }
+
+    private struct Change: Encodable {
+        var timeMilliseconds: Int64?
+        var device: String
+        var sequence: UInt64
+        var table: String
+        var key: [JSONValue]
+        var object: String
+        var operation: ChangeKind
+        var columns: [String]
+
+        init(_ entry: LogEntry) {
+            timeMilliseconds = entry.timeMilliseconds
+            device = entry.device
+            sequence = entry.sequence
+            table = entry.table
+            key = entry.key.map { JSONValue($0) }
+            object = entry.object.description
+            operation = entry.operation
+            columns = entry.columns
+        }
     }
 
     func perform(_ console: Console) throws {
         let replica = try Replica(path: argument.database)
         let status = try replica.store.status(counting: false)
         if let table, !status.tables.contains(where: { equalNames($0.name, table) }) {
+            let names = status.tables.map(\.name)
+            let near = NearName.question(table, among: names)
             throw FerryError(
                 .invalidArgument,
-                "No table “\(table)” travels. These do: \(Wording.list(status.tables.map(\.name))).")
+                "No table “\(table)” travels." + (near.isEmpty ? " These do: \(Wording.list(names))." : near))
         }
         let changes = try replica.log(limit: limit, table: table)
-        if console.isJSON { return try console.emit(Report(changes: changes)) }
+        if console.isJSON { return try console.emit(Report(changes: changes.map(Change.init))) }
         if changes.isEmpty { try console.say("No changes.") } else { try show(changes, console) }
         let waiting = status.pendingNotes + status.outboxChanges
         if waiting > 0 {
@@ -63,7 +87,9 @@ struct LogCommand: DatabaseCommand {
                 change.timeMilliseconds.map(Wording.dateAndTime) ?? "before joining",
                 Wording.oneLine(change.device, limit: 24),
                 change.operation.rawValue,
-                change.table, Wording.oneLine(change.key, limit: 36), Wording.oneLine(columns))
+                change.table,
+                Wording.oneLine(change.key.isEmpty ? change.object.description : RowWords.key(change.key), limit: 36),
+                Wording.oneLine(columns))
         }
         for line in listing.lines(console.style) { try console.answer(line) }
     }

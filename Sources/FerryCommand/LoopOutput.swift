@@ -9,20 +9,23 @@ final class LoopOutput: Sendable {
     /// The line of an event that has no more to say.
     struct Event: Encodable {
         var event: String
+        var database: String?
         var error: FailureReport.Detail?
     }
 
-    /// A report with the key `event`.
+    /// A report with the keys `event` and `database`.
     struct ReportEvent<Report: Encodable>: Encodable {
         let event: String
+        let database: String?
         let report: Report
 
-        private enum CodingKeys: String, CodingKey { case event }
+        private enum CodingKeys: String, CodingKey { case event, database }
 
         func encode(to encoder: any Encoder) throws {
             try report.encode(to: encoder)
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(event, forKey: .event)
+            try container.encodeIfPresent(database, forKey: .database)
         }
     }
 
@@ -32,9 +35,14 @@ final class LoopOutput: Sendable {
     }
 
     let console: Console
+    /// The database that the events are of; `nil` for a loop without one.
+    private let database: String?
     private let state = Mutex(State())
 
-    init(_ console: Console) { self.console = console }
+    init(_ console: Console, database: String? = nil) {
+        self.console = console
+        self.database = database
+    }
 
     /// The action when the output is closed or full.
     func stopWhenNobodyListens(_ giveUp: @escaping @Sendable () -> Void) {
@@ -54,18 +62,19 @@ final class LoopOutput: Sendable {
         }
     }
 
-    func emit(_ event: String) throws { try console.emit(Event(event: event)) }
+    func emit(_ event: String) throws { try console.emit(Event(event: event, database: database)) }
 
     func emit(_ event: String, _ report: some Encodable) throws {
-        try console.emit(ReportEvent(event: event, report: report))
+        try console.emit(ReportEvent(event: event, database: database, report: report))
     }
 
     func emit(failed error: FerryError) throws {
-        try console.emit(Event(event: "failed", error: FailureReport(error).error))
+        try console.emit(Event(event: "failed", database: database, error: FailureReport(error).error))
     }
 
-    func warn(_ error: FerryError) {
-        console.warn(error.description, at: ReplicaEnvironment.live.clock.milliseconds())
+    /// - Parameter prefix: stands before the warning.
+    func warn(_ error: FerryError, before prefix: String = "") {
+        console.warn(prefix + error.description, at: ReplicaEnvironment.live.clock.milliseconds())
     }
 
     /// The time of the event, for people.

@@ -2,7 +2,7 @@ import ArgumentParser
 import Ferry
 
 /// `ferry policy`.
-struct PolicyCommand: DatabaseCommand {
+struct PolicyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "policy",
         abstract: "Say how concurrent writes to a table, an index or a column merge.",
@@ -27,53 +27,135 @@ struct PolicyCommand: DatabaseCommand {
               hook:NAME         a function of the app's; only the app can sync it
               lastWriterWins    as without a policy
 
-            JSON: {"policies": [{"target", "policy", "applied"}]}, as they are afterwards; set adds "set", the number \
-            of policies given, remove "removed", the number of those that were set.
-
             Examples:
               ferry policy music.sqlite
               ferry policy music.sqlite set song.plays counter song.rating max
               ferry policy music.sqlite set song deleteWins
               ferry policy music.sqlite set 'index:song(isrc)' hideLoser
               ferry policy music.sqlite remove song.plays
+            """,
+        subcommands: [PolicyListing.self, PolicySet.self, PolicyRemove.self], defaultSubcommand: PolicyListing.self)
+}
+
+/// `ferry policy … list`.
+struct PolicyListing: DatabaseCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "Show the policies; without a sub-verb, too.",
+        usage: "ferry policy <database> [list] [<options>]",
+        discussion: """
+            JSON: {"policies": [{"target", "policy", "applied"}]}
+
+            Example:
+              ferry policy music.sqlite
             """)
 
-    enum Verb: String, CaseIterable, ExpressibleByArgument {
-        case list, set, remove
+    @OptionGroup var argument: DatabaseArgument
+    @OptionGroup var output: OutputOptions
+
+    func perform(_ console: Console) throws {
+        let policies = try Replica(path: argument.database).policies()
+        if console.isJSON { return try console.emit(PolicyJSON(policies)) }
+        if policies.isEmpty { return try console.say("No policy is set: the last writer wins everywhere.") }
+        var table = TextTable("Of", "Policy", "")
+        for policy in policies { table.add(policy.target, policy.word, policy.isApplied ? "" : "not known here") }
+        for line in table.lines(console.style) { try console.answer(line) }
     }
+}
+
+/// `ferry policy … set`.
+struct PolicySet: DatabaseCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "set", abstract: "Set policies of tables, indexes and columns.",
+        usage: "ferry policy <database> set <what> <policy> ... [<options>]",
+        discussion: """
+            Each thing is followed by its policy; `ferry policy --help` lists them.
+
+            JSON: as list, as the policies are afterwards, and "set", the number of policies given.
+
+            Examples:
+              ferry policy music.sqlite set song.plays counter song.rating max
+              ferry policy music.sqlite set song deleteWins
+            """)
 
     @OptionGroup var argument: DatabaseArgument
-
-    @Argument(help: "list, set or remove.")
-    var verb = Verb.list
-
-    @Argument(help: ArgumentHelp("What it is about; for set each with its policy.", valueName: "what"))
-    var words: [String] = []
-
+    @Argument(help: ArgumentHelp("What it is about, each with its policy.", valueName: "what")) var words: [String]
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        switch verb {
-        case .list:
-            if let word = words.first { throw ValidationError("list takes no “\(word)”.") }
-        case .set:
-            if words.isEmpty || !words.count.isMultiple(of: 2) {
-                throw ValidationError("Say what and which policy, as in: set song.plays counter")
-            }
-            _ = try settings
-        case .remove:
-            if words.isEmpty { throw ValidationError("Say of what, as in: remove song.plays") }
-            _ = try words.map(target)
+        if !words.count.isMultiple(of: 2) {
+            throw ValidationError("Say what and which policy, as in: set song.plays counter")
         }
+        _ = try settings
     }
 
     private var settings: [PolicySetting] {
         get throws {
-            try stride(from: 0, to: words.count, by: 2).map { PolicySetting(try target(words[$0]), words[$0 + 1]) }
+            try stride(from: 0, to: words.count, by: 2).map {
+                PolicySetting(try PolicyCommand.target(words[$0]), words[$0 + 1])
+            }
         }
     }
 
-    private func target(_ word: String) throws -> PolicyTarget {
+    func perform(_ console: Console) throws {
+        let replica = try Replica(path: argument.database)
+        let settings = try settings
+        try replica.setPolicies(settings)
+        let policies = try replica.policies()
+        if console.isJSON { return try console.emit(PolicyJSON(policies, set: settings.count)) }
+        try console.say("Set \(Wording.count(settings.count, "policy", "policies")).")
+        PolicyCommand.tell(policies, argument, console)
+    }
+}
+
+/// `ferry policy … remove`.
+struct PolicyRemove: DatabaseCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove", abstract: "Take policies off: the last writer wins again.",
+        usage: "ferry policy <database> remove <what> ... [<options>]",
+        discussion: """
+            JSON: as list, as the policies are afterwards, and "removed", the number of those that were set.
+
+            Example:
+              ferry policy music.sqlite remove song.plays
+            """)
+
+    @OptionGroup var argument: DatabaseArgument
+    @Argument(help: ArgumentHelp("Tables, indexes or columns.", valueName: "what")) var words: [String]
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws { _ = try words.map(PolicyCommand.target) }
+
+    func perform(_ console: Console) throws {
+        let replica = try Replica(path: argument.database)
+        let removed = try replica.removePolicies(words.map(PolicyCommand.target))
+        let policies = try replica.policies()
+        if console.isJSON { return try console.emit(PolicyJSON(policies, removed: removed)) }
+        try console.say("Took off \(Wording.count(removed, "policy", "policies")).")
+        PolicyCommand.tell(policies, argument, console)
+    }
+}
+
+/// What every `ferry policy` tells scripts.
+private struct PolicyJSON: Encodable {
+    struct Policy: Encodable {
+        var target: String
+        var policy: String
+        var applied: Bool
+    }
+
+    var policies: [Policy]
+    var set: Int?
+    var removed: Int?
+
+    init(_ policies: [StoredPolicy], set: Int? = nil, removed: Int? = nil) {
+        self.policies = policies.map { Policy(target: $0.target, policy: $0.word, applied: $0.isApplied) }
+        self.set = set
+        self.removed = removed
+    }
+}
+
+extension PolicyCommand {
+    fileprivate static func target(_ word: String) throws -> PolicyTarget {
         guard let target = PolicyTarget(text: word) else {
             throw ValidationError(
                 "“\(word)” names no table (song), column (song.plays) or index (index:song_isrc). Check the spelling.")
@@ -81,49 +163,7 @@ struct PolicyCommand: DatabaseCommand {
         return target
     }
 
-    private struct Report: Encodable {
-        struct Policy: Encodable {
-            var target: String
-            var policy: String
-            var applied: Bool
-        }
-
-        var policies: [Policy]
-        var set: Int?
-        var removed: Int?
-    }
-
-    func perform(_ console: Console) throws {
-        let replica = try Replica(path: argument.database)
-        var report = Report(policies: [])
-        switch verb {
-        case .list: break
-        case .set:
-            let settings = try settings
-            try replica.setPolicies(settings)
-            report.set = settings.count
-        case .remove: report.removed = try replica.removePolicies(words.map(target))
-        }
-        let policies = try replica.policies()
-        if console.isJSON {
-            report.policies = policies.map { .init(target: $0.target, policy: $0.word, applied: $0.isApplied) }
-            return try console.emit(report)
-        }
-        if let set = report.set { try console.say("Set \(Wording.count(set, "policy", "policies")).") }
-        if let removed = report.removed {
-            try console.say("Took off \(Wording.count(removed, "policy", "policies")).")
-        }
-        if verb == .list { try list(policies, console) } else { tell(policies, console) }
-    }
-
-    private func list(_ policies: [StoredPolicy], _ console: Console) throws {
-        if policies.isEmpty { return try console.say("No policy is set: the last writer wins everywhere.") }
-        var table = TextTable("Of", "Policy", "")
-        for policy in policies { table.add(policy.target, policy.word, policy.isApplied ? "" : "not known here") }
-        for line in table.lines(console.style) { try console.answer(line) }
-    }
-
-    private func tell(_ policies: [StoredPolicy], _ console: Console) {
+    fileprivate static func tell(_ policies: [StoredPolicy], _ argument: DatabaseArgument, _ console: Console) {
         for policy in policies where !policy.isApplied {
             console.warn(
                 "The policy “\(policy.word)” of “\(policy.target)” is not known here: what others change in that table "

@@ -34,7 +34,9 @@ struct RootCommand: ParsableCommand {
                 subcommands: [InitCommand.self, JoinCommand.self, RelocateCommand.self, LeaveCommand.self]),
             CommandGroup(
                 name: "Keep in step",
-                subcommands: [SyncCommand.self, WatchCommand.self, CompactCommand.self, DevicesCommand.self]),
+                subcommands: [
+                    SyncCommand.self, WatchCommand.self, ServiceCommand.self, CompactCommand.self, DevicesCommand.self,
+                ]),
             CommandGroup(
                 name: "Let in and lock out",
                 subcommands: [
@@ -51,5 +53,6 @@ struct RootCommand: ParsableCommand {
             CommandGroup(name: "Decide how to merge", subcommands: [PolicyCommand.self]),
             CommandGroup(name: "Change the schema", subcommands: [AlterCommand.self]),
             CommandGroup(name: "Beside the tables", subcommands: [DocumentsCommand.self, KeyValueCommand.self]),
+            CommandGroup(name: "This program", subcommands: [VersionCommand.self]),
         ])
 }

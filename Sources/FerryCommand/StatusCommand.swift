@@ -26,16 +26,27 @@ struct StatusCommand: DatabaseCommand {
             "plainReferences": [{"table", "columns", "parent", "reason"}]}. Problems, failures, "lastSeenMilliseconds" and \
             what begins with "differing" are left out where there is nothing to say.
 
+            For monitoring, --check tells only what somebody should know, and ends with 0 where that is nothing. 65: rows differ, \
+            a log is damaged, or a table waits for the app. 69: the container is not reachable, or the last sync failed. 75: \
+            changes wait, or another device's files are late; that passes, so alarm where it lasts. Silent devices, conflicts and \
+            hidden rows are no reason. With --json also "concerns": [{"kind", "device", "message", "sinceMilliseconds"}].
+
             Examples:
               ferry status music.sqlite
+              ferry status music.sqlite --check || notify-send "music is not in step"
               ferry status music.sqlite --json | jq '.devices[] | select(.behind > 0)'
             """)
 
     @OptionGroup var argument: DatabaseArgument
+
+    @Flag(help: "Tell only what a monitor should report, and end with a status that says it.")
+    var check = false
+
     @OptionGroup var output: OutputOptions
 
     func perform(_ console: Console) throws {
         let report = try Replica(path: argument.database).status()
+        if check { return try StatusCheck(report).tell(console) }
         if console.isJSON { return try console.emit(report) }
         let page = StatusPage(report, database: argument.database, now: ReplicaEnvironment.live.clock.milliseconds())
         for line in page.lines(console) { try console.answer(line) }

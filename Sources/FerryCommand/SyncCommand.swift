@@ -18,7 +18,7 @@ struct SyncCommand: DatabaseCommand {
             JSON: {"published": {"segments", "changes"}, "replayed": {"segments", "changes"}, "hidden", "conflicts", \
             "waiting": [{"device", "reason", "code", "sinceMilliseconds", "file"}], \
             "tablesApart": [{"table", "here", "there", "devices"}] (only where there are some), \
-            "waitingTables": [{"table", "rows", "unpacked", "missing"}] (only where there are some), "renewed": {"reason", "formerDevice", "device", "sentAgain"} (only then), "compaction" (as `compact` tells it, only then), "admitted": [id], "copies": [{"id", "of", "admittedMilliseconds"}], "claims", "held" (of sealed containers, only then), "seconds"}
+            "waitingTables": [{"table", "rows", "unpacked", "missing"}] (only where there are some), "renewed": {"reason", "formerDevice", "device", "sentAgain"} (only then), "compaction" (as `compact` tells it, only then), "admitted": [id], "copies": [{"id", "of", "admittedMilliseconds"}], "claims", "held" (of sealed containers, only then), "durationMilliseconds"}
 
             Examples:
               ferry sync music.sqlite
@@ -46,7 +46,9 @@ struct SyncCommand: DatabaseCommand {
             try console.emit(ReportWithFailure(report: report, waiting: report.waiting))
         } else {
             if let renewed = report.renewed { try console.say(renewed.sentence) }
-            try console.say(SyncSentence.of(report, console.style) + " (\(Wording.duration(report.seconds)))")
+            try console.say(
+                SyncSentence.of(report, console.style)
+                    + " (\(Wording.duration(milliseconds: report.durationMilliseconds)))")
         }
         if let held = report.held { console.warn("Nothing is published for now: \(held)") }
         try MembershipNews.tell(report, of: argument.database, console)

@@ -52,6 +52,24 @@ struct TableSelectionOptions: ParsableArguments {
             references: reference.map(\.reference), plainReferences: plainReference.map(\.name))
     }
 
+    /// An error about a table that the database lacks, with the table that was probably meant.
+    func explained(_ error: FerryError, _ store: Store) throws -> FerryError {
+        let advice = "Check the spelling."
+        guard error.code == .invalidArgument, error.message.contains(advice) else { return error }
+        let plan = try store.trackingPlan(TableSelection())
+        let there = plan.tracked.map(\.name) + plan.leftOut.map(\.name)
+        let said =
+            names(tables) + names(except) + identity.map(\.table) + plainReference.map(\.name.table)
+            + reference.flatMap { [$0.reference.table, $0.reference.parent] }
+        for name in said where !there.contains(where: { equalNames($0, name) }) {
+            guard let near = NearName.nearest(to: name, in: there) else { continue }
+            return FerryError(
+                error.code, error.message.replacing(advice, with: "Did you mean “\(near)”?"), path: error.path,
+                cause: error)
+        }
+        return error
+    }
+
     private func names(_ options: [String]) -> [String] { options.flatMap(DeclaredIdentity.split) }
 }
 

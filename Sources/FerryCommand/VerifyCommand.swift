@@ -23,7 +23,7 @@ struct VerifyCommand: DatabaseCommand {
             "columns", "parent", "reason"}], "deep", "tables": [{"name", \
             "objects", "rows"}], "unchecked": [{"table", "reason"}], "differences": [{"table", "key", "kind", "column", \
             "problem", "remedy"}], "differenceCount", "remedies": [text], \
-            "taken": [{"table", "changed", "inserted", "deleted", "left"}] with --take, "seconds"}, and "error" where \
+            "taken": [{"table", "changed", "inserted", "deleted", "left"}] with --take, "durationMilliseconds"}, and "error" where \
             something is wrong or not everything was looked at. "kind" is missingRow, needlessRow, unknownRow, value, lostValue, \
             check, digest, identity or mark; a remedy is replaceFile, reindex, sync, take, mend, rejoin or checkInApp.
 
@@ -82,13 +82,15 @@ struct VerificationPage {
     }
 
     func success(_ style: Style) -> String {
-        let objects = report.tables.reduce(0) { $0 + $1.objects }
+        // Tables of Ferry's own are compared too, and are no news.
+        let tables = report.tables.filter { !isFerryName($0.name) }
+        let rows = tables.reduce(0) { $0 + $1.objects }
         let what =
             report.deep
-            ? "The file is sound, and \(Wording.count(objects, "object")) in "
-                + "\(Wording.count(report.tables.count { $0.objects > 0 }, "table")) show what they should."
+            ? "The file is sound, and \(Wording.count(rows, "row")) in \(Wording.count(tables.count, "table")) "
+                + "\(rows == 1 ? "shows what it" : "show what they") should."
             : "The file is sound, and every foreign key leads somewhere."
-        return style.green(what) + " (\(Wording.duration(report.seconds)))"
+        return style.green(what) + " (\(Wording.duration(milliseconds: report.durationMilliseconds)))"
     }
 
     /// The rows taken as changes; no lines if nobody asked for `--take`.

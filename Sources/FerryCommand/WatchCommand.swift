@@ -1,11 +1,13 @@
 import ArgumentParser
 import Ferry
+import Foundation
 
 /// `ferry watch`.
 struct WatchCommand: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
         abstract: "Stay, and keep in step.",
+        usage: "ferry watch <database> ... [--metrics <file>] [<options>]",
         discussion: """
             Sends what any process commits to the database and merges what arrives in the container, within \
             milliseconds where the file system tells of changes, and by looking now and then where it does not. Ends \
@@ -17,30 +19,99 @@ struct WatchCommand: DatabaseCommand {
 
             Where the folder cannot be written, it tries again after 1 to 8 seconds. Where another file is put in the \
             database's place, a backup for one, it goes on with that if it belongs to the container. Otherwise, and where \
-            the file is gone, it ends with status 66.
+            the file is gone, it ends with status 66. Of several databases the others go on, and the status comes when the last one ends.
 
-            With --json, one object per line: {"event": "started"}, {"event": "synced", … as sync …}, \
+            --metrics writes figures for monitoring into a file, as Prometheus reads them by the node exporter's textfile \
+            collector: anew after every event and every 30 seconds, always whole. The file's name ends in .prom.
+
+            With --json, one object per line, each with "database": {"event": "started"}, {"event": "synced", … as sync …}, \
             {"event": "databaseChanged"}, {"event": "failed", "error": {…}}, {"event": "following"} (another process \
             keeps it in step), {"event": "leading"} (this one does from now on), {"event": "reopened"} (goes on with \
             another file in the database's place), {"event": "stopped"}.
 
             Examples:
               ferry watch music.sqlite
+              ferry watch music.sqlite photos.sqlite --quiet
+              ferry watch music.sqlite --metrics /var/lib/node_exporter/ferry.prom
               ferry watch music.sqlite --json | while read -r event; do …; done
             """)
 
-    @OptionGroup var argument: DatabaseArgument
+    @Argument(help: ArgumentHelp("The SQLite databases.", valueName: "database"), completion: .file())
+    var databases: [String]
+
+    @Option(
+        help: ArgumentHelp("Keep figures for Prometheus in this file, which ends in .prom.", valueName: "file"),
+        completion: .file(extensions: ["prom"]))
+    var metrics: String?
+
     @OptionGroup var output: OutputOptions
 
+    func validate() throws {
+        if databases.contains("") { throw ValidationError("Name the database first.") }
+        if Set(databases).count < databases.count { throw ValidationError("Name each database once.") }
+        try Self.checkMetrics(metrics)
+    }
+
+    static func checkMetrics(_ file: String?) throws {
+        if let file, !file.hasSuffix(".prom") || file.hasSuffix("/.prom") || file == ".prom" {
+            throw ValidationError("The node exporter reads files that end in .prom only. Name the file so.")
+        }
+    }
+
     func perform(_ console: Console) throws {
-        let replica = try Replica(path: argument.database)
-        let teller = WatchReporter(console, database: argument.database, container: replica.identity.containerPath)
-        let loop = WatchLoop(replica) { event in teller.tell(event) }
-        let signals = TerminationSignals { loop.stop() }
-        teller.stopWhenNobodyListens { loop.stop() }
-        loop.run()
+        // A database that cannot be watched is told before any watch begins.
+        let replicas = try databases.map { try Replica(path: $0) }
+        let file = try metrics.map { try MetricsFile(path: $0, console: console) }
+        let watches = zip(databases, replicas).map { database, replica in
+            RunningWatch(
+                replica,
+                WatchReporter(
+                    console, database: database, container: replica.identity.containerPath,
+                    isOneOfSeveral: databases.count > 1),
+                file?.recorder(of: database, replica.store))
+        }
+        let signals = TerminationSignals { for watch in watches { watch.loop.stop() } }
+        for watch in watches {
+            watch.reporter.stopWhenNobodyListens { for watch in watches { watch.loop.stop() } }
+        }
+        let timer = file?.writeRepeatedly()
+        Self.run(watches)
+        timer?.cancel()
         signals.cancel()
         // Asked to end, the watch ends well, also while the container is away.
-        if let failure = teller.failure, failure.isOfOutput || !signals.haveCome { throw failure.error }
+        let failures = watches.compactMap(\.reporter.failure)
+        if let failure = failures.first(where: { $0.isOfOutput || !signals.haveCome }) { throw failure.error }
+    }
+
+    /// Runs all until the last one ends: the first on this thread, each other on a thread of its own.
+    private static func run(_ watches: [RunningWatch]) {
+        let others = DispatchGroup()
+        for watch in watches.dropFirst() {
+            others.enter()
+            let thread = Thread {
+                watch.loop.run()
+                others.leave()
+            }
+            thread.name = "ferry watch"
+            // As much as the first thread has.
+            thread.stackSize = 8 << 20
+            thread.start()
+        }
+        watches.first?.loop.run()
+        others.wait()
+    }
+}
+
+/// A loop with what tells its events.
+private struct RunningWatch: Sendable {
+    let loop: WatchLoop
+    let reporter: WatchReporter
+
+    init(_ replica: Replica, _ reporter: WatchReporter, _ recorder: MetricsFile.Recorder?) {
+        self.reporter = reporter
+        loop = WatchLoop(replica) { event in
+            reporter.tell(event)
+            recorder?.record(event)
+        }
     }
 }

@@ -17,12 +17,16 @@ final class WatchReporter: Sendable {
     private var console: Console { output.console }
     private let database: String
     private let container: String
+    /// Stands before lines for people.
+    private let prefix: String
     private let state = Mutex(State())
 
-    init(_ console: Console, database: String, container: String) {
-        output = LoopOutput(console)
+    /// - Parameter isOneOfSeveral: true: lines for people begin with the database.
+    init(_ console: Console, database: String, container: String, isOneOfSeveral: Bool = false) {
+        output = LoopOutput(console, database: database)
         self.database = database
         self.container = container
+        prefix = isOneOfSeveral ? Wording.oneLine(database) + ": " : ""
     }
 
     /// The action when the output is closed or full.
@@ -63,18 +67,18 @@ final class WatchReporter: Sendable {
             try console.say("Keeping \(database) in step with \(container). Press Ctrl-C to end.")
         case .following:
             try console.say(
-                "\(output.time) Another process keeps this database in step already. This one waits, and takes over when that ends."
+                "\(head)Another process keeps this database in step already. This one waits, and takes over when that ends."
             )
         case .leading:
-            try console.say("\(output.time) The other process has ended; this one keeps the database in step now.")
+            try console.say("\(head)The other process has ended; this one keeps the database in step now.")
         case .synced(let report): try say(report)
         case .reopened:
-            try console.say("\(output.time) Another file was put in the database's place. This one goes on with that.")
+            try console.say("\(head)Another file was put in the database's place. This one goes on with that.")
         case .databaseChanged: break
         case .failed(let error):
             note(error)
-            output.warn(error)
-        case .stopped: try console.say("\(output.time) Ended.")
+            output.warn(error, before: prefix)
+        case .stopped: try console.say("\(head)Ended.")
         }
     }
 
@@ -92,18 +96,21 @@ final class WatchReporter: Sendable {
             )
         }
         recordSuccess()
-        if let renewed = report.renewed { try console.say("\(output.time) \(renewed.sentence)") }
+        if let renewed = report.renewed { try console.say("\(head)\(renewed.sentence)") }
         // A pass without anybody's changes, such as a schema alone, is no news.
         if isFirst || wasFailing || report.published.changes > 0 || report.replayed.changes > 0 {
-            try console.say("\(output.time) \(SyncSentence.of(report, console.style))")
+            try console.say("\(head)\(SyncSentence.of(report, console.style))")
         }
         try MembershipNews.tell(news, of: database, at: time, console)
-        if isOtherHeld, let held = report.held { console.warn("Nothing is published for now: \(held)") }
+        if isOtherHeld, let held = report.held { console.warn("\(prefix)Nothing is published for now: \(held)") }
         if isOtherWaiting { WaitingDevices.warn(report.waiting, console) }
     }
 
     private func note(_ error: FerryError) { state.withLock { $0.lastFailure = error } }
     private func recordSuccess() { state.withLock { $0.lastFailure = nil } }
+
+    /// The beginning of a line for people.
+    private var head: String { "\(output.time) \(prefix)" }
 
     private var time: String { console.style.dim(Wording.time(ReplicaEnvironment.live.clock.milliseconds())) }
 }

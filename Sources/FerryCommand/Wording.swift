@@ -49,6 +49,8 @@ enum Wording {
         }
     }
 
+    static func duration(milliseconds: Int64) -> String { duration(Double(milliseconds) / 1000) }
+
     /// `just now`, `5 minutes ago`, `yesterday`'s worth in hours, then days; `in the future` where a clock is wrong.
     static func age(sinceMilliseconds then: Int64, now: Int64) -> String {
         let seconds = now.milliseconds(since: then) / 1000

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Ferry
 import FerryRemote
 import Foundation
 import Logging
@@ -17,8 +18,13 @@ LoggingSystem.bootstrap { label in
 RemoteContainers.enable()
 
 do {
-    var command = try RootCommand.parseAsRoot()
+    let words = try CommandWords(of: RootCommand.self).ordered(Array(CommandLine.arguments.dropFirst()))
+    var command = try RootCommand.parseAsRoot(words)
     try command.run()
+} catch let error as FerryError {
+    // Before the parser, and so before a command that would tell it.
+    Console(isJSON: CommandLine.arguments.contains("--json"), isVerbose: isVerbose).fail(error)
+    RootCommand.exit(withError: ExitCode(ExitStatus(error.code).rawValue))
 } catch {
     RefusedArguments.end(error)
 }

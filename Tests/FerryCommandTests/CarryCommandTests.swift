@@ -13,7 +13,10 @@ final class CarryCommandTests: XCTestCase {
         let report = try workshop.ferry(over: storage, "carry", "shared", storage.place(), "--json").json()
         XCTAssertEqual(
             Set(report.keys),
-            ["from", "to", "there", "back", "removed", "leftBehind", "devices", "isNew", "isDryRun", "seconds"])
+            [
+                "from", "to", "there", "back", "removed", "leftBehind", "devices", "isNew", "isDryRun",
+                "durationMilliseconds",
+            ])
         XCTAssertEqual(report["devices"] as? Int, 2)
         XCTAssertEqual(report["isNew"] as? Bool, true)
         for name in ["a.sqlite", "b.sqlite"] {

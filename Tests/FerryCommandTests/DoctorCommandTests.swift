@@ -26,7 +26,7 @@ final class DoctorCommandTests: XCTestCase {
         try workshop.beginTwo()
         let outcome = try workshop.succeed("doctor", "a.sqlite")
         XCTAssertTrue(outcome.output.contains("Everything is well."), outcome.output)
-        XCTAssertTrue(outcome.output.contains("9 objects in 4 tables"), outcome.output)
+        XCTAssertTrue(outcome.output.contains("9 rows in 4 tables"), outcome.output)
         XCTAssertEqual(summary(try findings(workshop, "b.sqlite")), [])
     }
 
@@ -79,7 +79,7 @@ final class DoctorCommandTests: XCTestCase {
         let outcome = try workshop.ferry("doctor", "a.sqlite")
         XCTAssertEqual(outcome.status, 65)
         XCTAssertTrue(outcome.output.contains("is it mounted?"), outcome.output)
-        XCTAssertTrue(outcome.output.contains("9 objects in 4 tables"), outcome.output)
+        XCTAssertTrue(outcome.output.contains("9 rows in 4 tables"), outcome.output)
     }
 
     func testRowsThatWereChangedUnnoticedAreAFault() throws {

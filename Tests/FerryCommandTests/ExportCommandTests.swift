@@ -13,7 +13,7 @@ final class ExportCommandTests: XCTestCase {
         try workshop.beginTwo(isOpen: true)
         try workshop.sql("a.sqlite", "UPDATE artist SET name = 'news' WHERE id = 1; DELETE FROM song WHERE id = 3")
         let export = try workshop.succeed("export", "a.sqlite", "stick.ferry", "--json").json()
-        XCTAssertEqual(export["objects"] as? Int, 9)
+        XCTAssertEqual(export["objects"] as? Int, 8)
         XCTAssertEqual(export["tables"] as? Int, 4)
         // The phone does not see the folder.
         try FileManager.default.moveItem(atPath: workshop.path("shared"), toPath: workshop.path("away"))
@@ -54,6 +54,36 @@ final class ExportCommandTests: XCTestCase {
         try workshop.succeed("sync", "c.sqlite")
         try workshop.succeed("sync", "a.sqlite")
         XCTAssertEqual(try shared(workshop, "c.sqlite"), try shared(workshop, "a.sqlite"))
+    }
+
+    func testTheCountIsThatOfTheRows() throws {
+        let workshop = try Workshop()
+        try workshop.begin(isOpen: true)
+        try workshop.sql("a.sqlite", "DELETE FROM song_genre WHERE song_id = 1")
+        try workshop.succeed("kv", "a.sqlite", "set", "theme", "dark")
+        try workshop.succeed("policy", "a.sqlite", "set", "song.title", "max")
+        let export = try workshop.succeed("export", "a.sqlite", "all.ferry")
+        XCTAssertTrue(export.output.hasPrefix("Wrote 8 rows of 4 tables to all.ferry."), export.output)
+        let look = try workshop.succeed("import", "look.sqlite", "all.ferry")
+        XCTAssertTrue(look.output.hasPrefix("Made look.sqlite with 8 rows;"), look.output)
+        let verify = try workshop.succeed("verify", "a.sqlite", "--deep")
+        XCTAssertTrue(verify.output.contains("and 8 rows in 4 tables show what they should."), verify.output)
+        let status = try workshop.succeed("status", "a.sqlite", "--json").json()["tables"] as? [[String: Any]]
+        XCTAssertEqual(status?.compactMap { $0["objects"] as? Int }.reduce(0, +), 8)
+    }
+
+    func testAPlaceWhereNoFileCanBeIsRefused() throws {
+        let workshop = try Workshop()
+        try workshop.begin(isOpen: true)
+        try FileManager.default.createDirectory(atPath: workshop.path("stick"), withIntermediateDirectories: false)
+        for place in ["stick", "stick/"] {
+            try workshop.fail(
+                "export", "a.sqlite", place, status: 64, code: "invalidArgument", mentioning: "stick/a.ferry")
+        }
+        try workshop.fail(
+            "export", "a.sqlite", "nowhere/a.ferry", status: 74, code: "inputOutput", mentioning: "There is no folder")
+        XCTAssertEqual(try workshop.ferry("export", "a.sqlite", "").status, 64)
+        XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: workshop.path("stick")), [])
     }
 
     func testWhatDoesNotFitIsRefused() throws {

@@ -26,7 +26,7 @@ final class InitCommandTests: XCTestCase {
                 "device", "container", "path", "tables", "leftOut", "references", "hints", "plainReferences",
                 "published",
                 "rowsWithoutKey",
-                "seconds", "sealed",
+                "durationMilliseconds", "sealed",
             ])
         XCTAssertEqual((report["published"] as? [String: Int])?["changes"], 9)
         XCTAssertEqual((report["leftOut"] as? [[String: String]])?.map { $0["name"] }, ["note"])
@@ -46,8 +46,53 @@ final class InitCommandTests: XCTestCase {
     func testInitRefusesADatabaseThatBelongsToAContainer() throws {
         let workshop = try Workshop()
         try workshop.begin(isOpen: true)
-        try workshop.fail("init", "a.sqlite", "other", "--open", status: 73, code: "alreadyTracked")
+        try workshop.fail(
+            "init", "a.sqlite", "other", "--open", status: 73, code: "alreadyTracked",
+            mentioning: "Run `ferry leave` first")
         XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("other")))
+    }
+
+    func testASecondInitSaysWhatIsLeftToDo() throws {
+        let workshop = try Workshop()
+        try workshop.begin(isOpen: true)
+        try workshop.fail(
+            "init", "a.sqlite", "shared", "--open", status: 73, code: "alreadyTracked",
+            mentioning: "`ferry status` tells")
+        try workshop.sql("a.sqlite", "UPDATE artist SET name = 'x'")
+        try workshop.fail(
+            "init", "a.sqlite", "shared", "--open", status: 73, code: "alreadyTracked",
+            mentioning: "2 changes wait to be published: run `ferry sync`")
+    }
+
+    /// Wherever the first attempt is killed, the next one makes the container, or says what is left to do.
+    func testAnInterruptedInitIsBegunAgain() throws {
+        let workshop = try Workshop()
+        let rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)"
+        for delay in [20, 60, 150, 400, 800] {
+            let name = "a\(delay).sqlite"
+            try workshop.sql(
+                name, "CREATE TABLE t(id INTEGER PRIMARY KEY, x TEXT); \(rows) INSERT INTO t SELECT i, 'text' FROM n")
+            let arguments = ["init", name, "shared\(delay)", "--open"]
+            let process = workshop.process([Workshop.binary] + arguments)
+            process.standardOutput = FileHandle.nullDevice
+            process.standardError = FileHandle.nullDevice
+            try process.run()
+            usleep(UInt32(delay) * 1000)
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+            let again = try workshop.run([Workshop.binary] + arguments)
+            if again.status != 0 {
+                XCTAssertEqual(again.status, 73, again.errors)
+                XCTAssertTrue(
+                    again.errors.contains("ferry sync") || again.errors.contains("ferry status"), again.errors)
+            }
+            let status = try workshop.succeed("sync", name, "--json").json()
+            XCTAssertNil(status["error"])
+            let objects = try XCTUnwrap(
+                try workshop.succeed("status", name, "--json").json()["tables"] as? [[String: Any]])
+            XCTAssertEqual(objects.map { $0["objects"] as? Int }, [20_000])
+            XCTAssertEqual(try workshop.succeed("status", name, "--json").json()["unpublished"] as? Int, 0)
+        }
     }
 
     func testInitRefusesAFolderWithoutAParent() throws {

@@ -20,6 +20,17 @@ final class LeaveCommandTests: XCTestCase {
         XCTAssertEqual(names.sorted(), ["a.sqlite", "shared"])
     }
 
+    func testADatabaseOfNoContainerHasNothingToLeave() throws {
+        let workshop = try Workshop()
+        try workshop.sql("plain.sqlite", Workshop.music)
+        try workshop.fail(
+            "leave", "plain.sqlite", status: 65, code: "notTracked", mentioning: "there is nothing to leave")
+        try workshop.begin()
+        try workshop.succeed("leave", "a.sqlite")
+        try workshop.fail("leave", "a.sqlite", status: 65, code: "notTracked", mentioning: "there is nothing to leave")
+        try workshop.fail("leave", "none.sqlite", status: 66, code: "databaseMissing")
+    }
+
     func testLeavingWarnsOfWhatWasNotPublished() throws {
         let workshop = try Workshop()
         try workshop.begin()

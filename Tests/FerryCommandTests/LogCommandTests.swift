@@ -12,7 +12,8 @@ final class LogCommandTests: XCTestCase {
         let newest = changes[0]
         XCTAssertEqual(newest["device"] as? String, "phone")
         XCTAssertEqual(newest["table"] as? String, "artist")
-        XCTAssertEqual(newest["key"] as? String, "2")
+        XCTAssertEqual(newest["key"] as? [Int], [2])
+        XCTAssertNotNil(newest["object"] as? String)
         XCTAssertEqual(newest["operation"] as? String, "update")
         XCTAssertEqual(newest["columns"] as? [String], ["name"])
         XCTAssertNotNil(newest["timeMilliseconds"] as? Int)
@@ -40,7 +41,9 @@ final class LogCommandTests: XCTestCase {
     func testAnUnknownTableAndANonsensicalLimitAreWrongUsage() throws {
         let workshop = try Workshop()
         try workshop.begin()
-        try workshop.fail("log", "a.sqlite", "--table", "sonk", status: 64, code: "invalidArgument", mentioning: "sonk")
+        try workshop.fail(
+            "log", "a.sqlite", "--table", "sonk", status: 64, code: "invalidArgument",
+            mentioning: "Did you mean “song”?")
         XCTAssertEqual(try workshop.ferry("log", "a.sqlite", "--limit", "0").status, 64)
     }
 }

@@ -13,17 +13,37 @@ final class OutputTests: XCTestCase {
             "log",
             "history",
             "verify", "doctor", "conflicts", "restore", "policy", "alter", "kv", "invite", "approve", "enrol", "keys",
-            "seal",
+            "seal", "version",
         ] {
             let help = try workshop.succeed(command, "--help").output
             XCTAssertTrue(help.contains("ferry \(command)"), help)
-            XCTAssertTrue(command == "kv" || help.contains("Example"), help)
+            XCTAssertTrue(help.contains("Example"), help)
             XCTAssertTrue(help.split(separator: "\n").allSatisfy { $0.count <= 80 }, help)
         }
-        for command in ["set", "get", "remove", "list", "add", "discard", "members", "increment", "counter"] {
-            let help = try workshop.succeed("kv", command, "--help").output
-            XCTAssertTrue(help.split(separator: "\n").allSatisfy { $0.count <= 80 }, help)
+        for (verb, subVerbs) in [
+            ("kv", ["set", "get", "remove", "list", "add", "discard", "members", "increment", "counter"]),
+            ("devices", ["list", "rename", "retire", "remove"]), ("policy", ["list", "set", "remove"]),
+            ("keys", ["list", "rotate", "renew", "check-recovery"]),
+            ("conflicts", ["list", "show", "resolve", "restore"]),
+        ] {
+            for subVerb in subVerbs {
+                let help = try workshop.succeed(verb, "music.sqlite", subVerb, "--help").output
+                XCTAssertEqual(try workshop.succeed(verb, subVerb, "--help").output, help)
+                let isDefault = subVerb == "list"
+                XCTAssertTrue(help.contains("ferry \(verb) <database> \(isDefault ? "[list]" : subVerb)"), help)
+                XCTAssertTrue(help.contains("Example"), help)
+                XCTAssertTrue(help.split(separator: "\n").allSatisfy { $0.count <= 80 }, help)
+            }
         }
+    }
+
+    func testTheVersionIsTold() throws {
+        let workshop = try Workshop()
+        let number = try workshop.succeed("--version").output
+        XCTAssertEqual(try workshop.succeed("version").output, "ferry " + number)
+        XCTAssertEqual(
+            try workshop.succeed("version", "--json").json()["version"] as? String,
+            number.trimmingCharacters(in: .newlines))
     }
 
     func testCompletionsAreMadeForEveryShell() throws {

@@ -79,7 +79,7 @@ final class SyncCommandTests: XCTestCase {
         try workshop.succeed("sync", "a.sqlite")
         let report = try workshop.succeed("sync", "b.sqlite", "--json").json()
         XCTAssertEqual(
-            Set(report.keys), ["published", "replayed", "hidden", "conflicts", "waiting", "seconds"])
+            Set(report.keys), ["published", "replayed", "hidden", "conflicts", "waiting", "durationMilliseconds"])
         XCTAssertEqual(report["published"] as? [String: Int], ["segments": 1, "changes": 1])
         XCTAssertEqual(report["replayed"] as? [String: Int], ["segments": 1, "changes": 1])
         XCTAssertEqual(report["conflicts"] as? Int, 1)

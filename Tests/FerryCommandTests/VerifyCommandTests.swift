@@ -9,7 +9,7 @@ final class VerifyCommandTests: XCTestCase {
             plain.output.hasPrefix("The file is sound, and every foreign key leads somewhere. ("), plain.output)
         try workshop.sql("a.sqlite", "UPDATE artist SET name = 'x'")
         let deep = try workshop.succeed("verify", "a.sqlite", "--deep")
-        XCTAssertTrue(deep.output.hasPrefix("The file is sound, and 9 objects in 4 tables show "), deep.output)
+        XCTAssertTrue(deep.output.hasPrefix("The file is sound, and 9 rows in 4 tables show "), deep.output)
         XCTAssertEqual(try workshop.succeed("verify", "a.sqlite", "--deep", "--quiet").output, "")
         let report = try workshop.succeed("verify", "a.sqlite", "--deep", "--json").json()
         XCTAssertEqual(report["differenceCount"] as? Int, 0)

@@ -84,7 +84,7 @@ public final class Carrier: Sendable {
             if run.memory != memory { try places.to.replace(memoryName, run.memory.encoded()) }
             state.withLock { ($0.isThere, $0.memory) = (true, run.memory) }
         }
-        report.seconds = Double(environment.clock.milliseconds() - start) / 1000
+        report.durationMilliseconds = environment.clock.milliseconds() - start
         return report
     }
 

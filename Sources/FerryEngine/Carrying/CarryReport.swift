@@ -32,7 +32,7 @@ public struct CarryReport: Codable, Equatable, Sendable {
     public var isNew = false
     /// True if nothing was copied, and the numbers say what would be.
     public var isDryRun = false
-    public var seconds = 0.0
+    public var durationMilliseconds: Int64 = 0
 
     /// True if anything was copied or removed.
     public var hasNews: Bool { there.files + back.files + removed > 0 }

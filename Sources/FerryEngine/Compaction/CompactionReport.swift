@@ -47,7 +47,7 @@ package struct CompactionReport: Codable, Equatable, Sendable {
     /// This device's part of the container now: number of log files, and their size.
     package var segments = 0
     package var bytes = 0
-    package var seconds: Double = 0
+    package var durationMilliseconds: Int64 = 0
 
     package init() {}
 

@@ -70,7 +70,7 @@ extension Replica {
             let reading = try store.reading()
             report.heldBackBy = activity.active.filter { heldBack(by: $0, segments, reading).segments > 0 }
                 .map(\.record.name)
-            report.seconds = Double(environment.clock.milliseconds() - start) / 1000
+            report.durationMilliseconds = environment.clock.milliseconds() - start
             return report
         }
     }

@@ -25,7 +25,8 @@ extension SyncReport {
         replayed.segments += next.replayed.segments
         replayed.changes += next.replayed.changes
         conflicts += next.conflicts
-        (hidden, waiting, seconds) = (next.hidden, next.waiting, seconds + next.seconds)
+        (hidden, waiting) = (next.hidden, next.waiting)
+        durationMilliseconds += next.durationMilliseconds
         guard let more = next.documents else {
             documents?.remaining = 0
             return

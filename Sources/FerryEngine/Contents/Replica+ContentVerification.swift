@@ -17,7 +17,7 @@ package struct ContentVerification: Codable, Equatable, Sendable {
     /// The bytes of all packs.
     package var bytes = 0
     package var problems: [Problem] = []
-    package var seconds: Double = 0
+    package var durationMilliseconds: Int64 = 0
 }
 
 extension Replica {
@@ -41,7 +41,7 @@ extension Replica {
                 report.problems.append(problem)
             }
         }
-        report.seconds = Double(environment.clock.milliseconds() - start) / 1000
+        report.durationMilliseconds = environment.clock.milliseconds() - start
         return report
     }
 

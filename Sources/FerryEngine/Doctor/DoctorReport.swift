@@ -44,12 +44,12 @@ package struct DoctorReport: Codable, Equatable, Sendable {
         }
     }
 
-    /// The examined things, in words: `12,000 objects in 5 tables`.
+    /// The examined things, in words: `12,000 rows in 5 tables`.
     package var examined: [String] = []
     /// The findings, the worst first.
     package var findings: [Finding] = []
     /// The duration.
-    package var seconds: Double = 0
+    package var durationMilliseconds: Int64 = 0
 
     package init() {}
 

@@ -22,7 +22,7 @@ extension Replica {
             }
         }
         report.sort()
-        report.seconds = Double(environment.clock.milliseconds() - start) / 1000
+        report.durationMilliseconds = environment.clock.milliseconds() - start
         return report
     }
 

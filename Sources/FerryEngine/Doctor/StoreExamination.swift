@@ -21,7 +21,7 @@ struct StoreExamination {
         let tables = verification.tables.filter { !isFerryName($0.name) }
         let objects = tables.reduce(0) { $0 + $1.objects }
         report.examined.append(
-            "\(DoctorReport.count(objects, "object")) in \(DoctorReport.count(tables.count, "table"))")
+            "\(DoctorReport.count(objects, "row")) in \(DoctorReport.count(tables.count, "table"))")
         if let first = verification.integrity.first {
             let remedies = verification.remedies.filter { [.replaceFile, .reindex, .mend].contains($0) }
             report.add(

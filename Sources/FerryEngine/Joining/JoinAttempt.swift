@@ -104,7 +104,7 @@ struct JoinAttempt {
             matchingKeys: rows?.matchingKeys ?? 0, removed: rows?.removed ?? 0, conflicts: sync.conflicts,
             hidden: status.hidden, waiting: sync.waiting, plainReferences: try store.plainReferences(),
             rowsWithoutKey: rowsWithoutKey, refusedSchemas: schema.refused,
-            seconds: Double(environment.clock.milliseconds() - start) / 1000)
+            durationMilliseconds: environment.clock.milliseconds() - start)
         return (replica, report)
     }
 

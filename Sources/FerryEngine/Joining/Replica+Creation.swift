@@ -122,14 +122,25 @@ extension Replica {
         return selection
     }
 
-    static func refuseIfTracked(_ store: Store) throws {
+    /// - Parameter containerPath: the container that the database shall belong to.
+    static func refuseIfTracked(_ store: Store, for containerPath: String) throws {
         try store.checkOwnTables()
-        if let present = try store.identity() {
-            throw FerryError(
-                .alreadyTracked,
-                "The database belongs to the container at \(present.containerPath) already. "
-                    + "Run `ferry leave` first if it is to belong to another.", path: store.path)
-        }
+        guard let present = try store.identity() else { return }
+        throw FerryError(
+            .alreadyTracked,
+            "The database belongs to the container at \(present.containerPath) already. "
+                + (present.containerPath == containerPath
+                    ? remedyOfSecondStart(unpublished: try store.unpublishedCount())
+                    : "Run `ferry leave` first if it is to belong to another."),
+            path: store.path)
+    }
+
+    /// What to do where a database is made or joined once more, perhaps because the first time was interrupted.
+    private static func remedyOfSecondStart(unpublished: Int) -> String {
+        unpublished == 0
+            ? "There is nothing left to make; `ferry status` tells how its devices stand."
+            : "\(unpublished) \(unpublished == 1 ? "change waits" : "changes wait") to be published: run `ferry sync`, which "
+                + "also finishes what was interrupted."
     }
 
     /// Refuses a live database inside the shared folder: the folder's syncer would tear the database apart.

@@ -33,7 +33,7 @@ package struct ReplicaSetup {
         let start = environment.clock.milliseconds()
         try Store.checkClock(environment.clock)
         let path = try Replica.fullPlace(containerPath)
-        try Replica.refuseIfTracked(store)
+        try Replica.refuseIfTracked(store, for: path)
         try Replica.refuseDatabase(at: store.path, inside: path)
         // Errors of the selection come before anything is made.
         let plan = try store.trackingPlan(selection)
@@ -68,7 +68,7 @@ package struct ReplicaSetup {
                     isTranslated: isTranslated)
             }, hints: hints, coreData: coreData, plainReferences: try store.plainReferences(),
             published: sync.published, rowsWithoutKey: withoutKey,
-            seconds: Double(environment.clock.milliseconds() - start) / 1000, sealed: membership != nil)
+            durationMilliseconds: environment.clock.milliseconds() - start, sealed: membership != nil)
         return (replica, report)
     }
 
@@ -108,7 +108,8 @@ package struct ReplicaSetup {
         try Replica.refuseDatabase(at: databasePath, inside: place.path)
         let exists = FileManager.default.fileExists(atPath: databasePath)
         if exists {
-            try Replica.refuseIfTracked(Store(path: databasePath, clock: environment.clock, random: environment.random))
+            try Replica.refuseIfTracked(
+                Store(path: databasePath, clock: environment.clock, random: environment.random), for: place.path)
         }
         let schemas = try ContainerSchemas(of: place.container)
         var isKept = exists
@@ -146,7 +147,7 @@ package struct ReplicaSetup {
         _ store: Store, containerPath: String, name: String? = nil, options: JoinOptions = JoinOptions()
     ) throws -> (replica: Replica, report: JoinReport) {
         let (place, start) = try open(containerPath)
-        try Replica.refuseIfTracked(store)
+        try Replica.refuseIfTracked(store, for: place.path)
         try Replica.refuseDatabase(at: store.path, inside: place.path)
         let schema = try ContainerSchemas(of: place.container).shared(with: store)
         let attempt = JoinAttempt(
@@ -170,7 +171,7 @@ package struct ReplicaSetup {
         let copy = folder.appendingPathComponent("copy.sqlite").path
         if FileManager.default.fileExists(atPath: databasePath) {
             let original = try Store(path: databasePath, clock: environment.clock, random: environment.random)
-            try Replica.refuseIfTracked(original)
+            try Replica.refuseIfTracked(original, for: place.path)
             try original.copy(to: copy)
         }
         let schema = try ContainerSchemas(of: place.container).created(at: copy)

@@ -11,7 +11,7 @@ public struct KeysReport: Codable, Equatable, Sendable {
         package var id: String
         /// The ID of the device that made it; `nil`: the recovery key.
         package var madeBy: String?
-        package var milliseconds: Int64
+        package var madeMilliseconds: Int64
     }
 
     /// The epoch under which files are sealed; `nil` until the next sync makes one.
@@ -38,7 +38,7 @@ extension Replica {
             epoch: membership.roster.epoch.map { epoch in
                 KeysReport.Epoch(
                     number: Int(epoch.number), id: epoch.id.description, madeBy: epoch.madeBy?.description,
-                    milliseconds: Int64(clamping: epoch.milliseconds))
+                    madeMilliseconds: Int64(clamping: epoch.milliseconds))
             }, epochs: membership.keyring.all.count, recovery: membership.roster.recovery != nil,
             members: membership.roster.members.count)
     }

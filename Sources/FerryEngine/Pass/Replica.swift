@@ -142,7 +142,7 @@ public final class Replica: Sendable {
         }
         let run = SyncRun(self, container, isThorough: isThorough, progress)
         var report = try run.run(members)
-        report.seconds = Double(environment.clock.milliseconds() - start) / 1000
+        report.durationMilliseconds = environment.clock.milliseconds() - start
         return report
     }
 

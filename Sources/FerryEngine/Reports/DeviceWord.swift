@@ -25,7 +25,10 @@ struct DeviceWord {
         let named = devices.filter { name($0) == word }
         let meant = named.isEmpty && digits.count >= Self.leastDigits ? devices.filter { begins(id($0)) } : named
         guard let device = meant.first else {
-            throw FerryError(.nothingFound, "No \(kind) has the name or ID \"\(word)\". `ferry devices` lists them.")
+            let near = NearName.question(word, among: devices.compactMap(name))
+            throw FerryError(
+                .nothingFound,
+                "No \(kind) has the name or ID \"\(word)\"." + (near.isEmpty ? " `ferry devices` lists them." : near))
         }
         if meant.count > 1 {
             throw FerryError(

@@ -234,7 +234,7 @@ extension Replica {
                 timeMilliseconds: change.time.isKnown ? change.time.milliseconds : nil,
                 device: names[change.device] ?? change.device.description,
                 sequence: change.sequence, table: tables.local(change.table),
-                key: try store.keyText(table: change.table, object: change.object) ?? change.object.description,
+                key: try store.knownKey(table: change.table, object: change.object), object: change.object,
                 operation: ChangeKind(change.kind), columns: change.columns)
         }
     }

@@ -65,7 +65,7 @@ public struct SyncReport: Codable, Equatable, Sendable {
     /// What became of contents; `nil` without any news of them.
     public var documents: DocumentsReport?
     /// The duration.
-    package var seconds: Double = 0
+    package var durationMilliseconds: Int64 = 0
 
     package init() {}
 
@@ -272,7 +272,7 @@ public struct InitReport: Codable, Equatable, Sendable {
     package var published: SyncReport.Published
     /// Number of rows that cannot travel because of a NULL in the key.
     package var rowsWithoutKey: Int
-    package var seconds: Double
+    package var durationMilliseconds: Int64
     /// Whether members alone can read the container.
     package var sealed: Bool
     /// What became of the recovery code of a sealed container: `shown`, `file` or `none`.
@@ -308,7 +308,7 @@ public struct JoinReport: Codable, Equatable, Sendable {
     package var rowsWithoutKey: Int
     /// Newer schemas in the container that cannot be made here; an older schema was taken.
     package var refusedSchemas: [RefusedSchema]
-    package var seconds: Double
+    package var durationMilliseconds: Int64
 
     /// A device's schema that cannot be made in the joining database.
     package struct RefusedSchema: Codable, Equatable, Sendable {
@@ -320,7 +320,7 @@ public struct JoinReport: Codable, Equatable, Sendable {
 }
 
 /// A change of an object, for `log`.
-package struct LogEntry: Codable, Equatable, Sendable {
+package struct LogEntry: Equatable, Sendable {
     /// When the change was made, in milliseconds since the Unix epoch, by its device's clock; `nil` for pre-existing
     /// rows.
     package var timeMilliseconds: Int64?
@@ -329,8 +329,9 @@ package struct LogEntry: Codable, Equatable, Sendable {
     /// The number of the changeset in this device's log.
     package var sequence: UInt64
     package var table: String
-    /// The row's key on this device, or the object's ID without a row here.
-    package var key: String
+    /// The row's key on this device, or the former or intended one without a row here; empty if unknown.
+    package var key: [FieldValue]
+    package var object: ObjectID
     /// `insert`, `update` or `delete`.
     package var operation: ChangeKind
     /// The written columns.

@@ -10,14 +10,15 @@ import Foundation
 package struct ExportReport: Codable, Equatable, Sendable {
     package var path: String
     package var bytes: Int
-    /// Number of objects in the file, deleted and hidden objects included.
+    /// Number of living objects of the app's tables, hidden objects included, as `status` counts them. The file also has what
+    /// Ferry remembers of deleted objects.
     package var objects: Int
     package var tables: Int
     /// The container of the snapshot.
     package var container: StatusReport.DeviceName
     /// True where the members of a sealed container alone can read the file; `nil`: everybody can.
     package var sealed: Bool?
-    package var seconds: Double
+    package var durationMilliseconds: Int64
 }
 
 /// The result of `importSnapshot`.
@@ -38,7 +39,7 @@ package struct ImportReport: Codable, Equatable, Sendable {
     package var changesets: Int
     package var conflicts: Int
     package var tables: [StatusReport.Table]
-    package var seconds: Double
+    package var durationMilliseconds: Int64
 }
 
 extension Replica {
@@ -58,6 +59,7 @@ extension Replica {
     ) throws -> ExportReport {
         let start = environment.clock.milliseconds()
         let file = Self.absolutePath(path)
+        try checkPlace(ofFile: file)
         guard !file.hasPrefix(identity.containerPath + "/") else {
             throw FerryError(
                 .invalidArgument, "The file would lie inside the container's folder. Choose another place.", path: file)
@@ -78,9 +80,27 @@ extension Replica {
         return try archive(file, isOpen, start)
     }
 
+    /// Refuses a place where no file can be, before anything is done.
+    private func checkPlace(ofFile path: String) throws {
+        let files = PosixFileSystem()
+        if try files.item(at: path) == .directory {
+            let name = ((store.path as NSString).lastPathComponent as NSString).deletingPathExtension + ".ferry"
+            throw FerryError(
+                .invalidArgument,
+                "\(path) is a folder. Name the file to write, as in \((path as NSString).appendingPathComponent(name)).",
+                path: path)
+        }
+        let folder = (path as NSString).deletingLastPathComponent
+        guard try files.item(at: folder) == .missing else { return }
+        throw FerryError(
+            .inputOutput, "There is no folder \(folder) to write into. Make the folder, or mount its disk.",
+            path: folder)
+    }
+
     private func archive(_ path: String, _ isOpen: Bool, _ start: Int64) throws -> ExportReport {
         try lock.withLock {
             try refreshIdentity()
+            let tables = try store.status().tables
             let sealing = try isOpen ? nil : archiveSealing()
             let writer = try SnapshotArchiveWriter(
                 path: path, container: identity.container, sealing: sealing, random: environment.random)
@@ -91,10 +111,9 @@ extension Replica {
             }
             let bytes = try writer.finish(manifest: SnapshotManifestEncoder.encode(manifest).bytes)
             return ExportReport(
-                path: path, bytes: bytes, objects: manifest.objects,
-                tables: manifest.tables.count { !isFerryName($0.name) },
+                path: path, bytes: bytes, objects: tables.reduce(0) { $0 + $1.objects }, tables: tables.count,
                 container: .init(id: identity.container.description, name: identity.containerName),
-                sealed: sealing == nil ? nil : true, seconds: Double(environment.clock.milliseconds() - start) / 1000)
+                sealed: sealing == nil ? nil : true, durationMilliseconds: environment.clock.milliseconds() - start)
         }
     }
 
@@ -171,7 +190,7 @@ extension Replica {
         return ImportReport(
             path: store.path, outcome: outcome, changesets: changesets, conflicts: conflicts,
             tables: try store.status().tables.map { .init($0) },
-            seconds: Double(environment.clock.milliseconds() - start) / 1000)
+            durationMilliseconds: environment.clock.milliseconds() - start)
     }
 
     /// Makes a database from a file; as `ReplicaSetup.importDatabase`.

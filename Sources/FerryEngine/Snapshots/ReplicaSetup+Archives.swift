@@ -56,7 +56,7 @@ extension ReplicaSetup {
         }
         report.conflicts += try replica.sync(progress: progress).conflicts
         try place.enrolment?.end(place.container)
-        report.seconds = Double(environment.clock.milliseconds() - start) / 1000
+        report.durationMilliseconds = environment.clock.milliseconds() - start
         return (replica, report)
     }
 

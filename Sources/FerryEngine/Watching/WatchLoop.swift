@@ -148,6 +148,7 @@ package final class WatchLoop: Sendable {
             } else {
                 turns.recordEvent(isPending: isPending)
             }
+            if isPending { try keepDistance(&turns) }
             if isPending || turns.isFruitless { gather(turns) }
         } catch {
             // A look that fails like the last attempt does not delay the next attempt further.
@@ -167,6 +168,21 @@ package final class WatchLoop: Sendable {
             if replica.identity.containerPath != place { turns.recordNewPlace() }
         }
         return try replica.store.needsPass()
+    }
+
+    /// How long a pass that kept its distance waits for the next commit, in milliseconds.
+    private static let nextCommitMilliseconds = 100
+
+    /// Waits while a program commits all the time, and then for its next commit: a pass right behind a commit is far from the next.
+    private func keepDistance(_ turns: inout WatchTurns) throws {
+        guard let earliest = turns.earliestPacking, watcher.now < earliest else { return }
+        let version = try replica.store.dataVersion()
+        while !hasToStop, watcher.now < earliest {
+            _ = watcher.wait(timeoutMilliseconds: watcher.now.duration(to: earliest).wholeMilliseconds + 1)
+        }
+        if hasToStop { return }
+        if try replica.store.dataVersion() == version { return turns.recordFruitlessWait() }
+        _ = watcher.wait(timeoutMilliseconds: Self.nextCommitMilliseconds)
     }
 
     /// Waits until nothing changes for a moment, so that a burst of commits becomes a single segment.

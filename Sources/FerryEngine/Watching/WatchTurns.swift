@@ -27,6 +27,8 @@ struct WatchTurns {
     /// When the instants of `remotePoll` begin, and the last publication.
     private let start: ContinuousClock.Instant
     private var lastPublication: ContinuousClock.Instant?
+    /// For a folder: a remote container is written to seldom anyway.
+    private var spacing = PassSpacing()
     private var nextPoll: ContinuousClock.Instant
     private var lastThorough: ContinuousClock.Instant?
     /// The journal's change is reported a moment before the commit is visible, so the loop looks at the database again
@@ -76,6 +78,12 @@ struct WatchTurns {
         pageCount == nil
             ? nil : lastPublication.map { $0 + .milliseconds(configuration.remote.publicationMilliseconds) }
     }
+
+    /// Before this instant changes for a folder are not packed, because a program commits all the time; `nil`: at any time.
+    var earliestPacking: ContinuousClock.Instant? { pageCount == nil ? spacing.earliest : nil }
+
+    /// Records that nobody wrote before `earliestPacking`.
+    mutating func recordFruitlessWait() { spacing.recordFruitlessWait(at: now()) }
 
     /// The time to wait for an event.
     func timeoutMilliseconds() -> Int {
@@ -135,7 +143,10 @@ struct WatchTurns {
                 chance: random.next())
         // Contents that were left for the next pass are fetched at once.
         nextPoll = now() + .milliseconds(report.documents?.remaining ?? 0 > 0 ? 0 : interval)
-        if report.published.segments > 0 { lastPublication = now() }
+        if report.published.segments > 0 {
+            lastPublication = now()
+            spacing.recordPublication(at: now())
+        }
         if isThorough { lastThorough = now() }
         hasPassed = true
         isAfterEvent = false

@@ -61,7 +61,9 @@ extension Registry {
     func travellingTable(_ name: String) throws -> TrackedTable {
         if let table = table(called: name) { return table }
         let names = tables.values.map(\.localName).filter { !isFerryName($0) }.sorted()
+        let near = NearName.question(name, among: names)
         throw FerryError(
-            .invalidArgument, "No table “\(name)” travels. These do: \(names.joined(separator: ", ")).")
+            .invalidArgument,
+            "No table “\(name)” travels." + (near.isEmpty ? " These do: \(names.joined(separator: ", "))." : near))
     }
 }

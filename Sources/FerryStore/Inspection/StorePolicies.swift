@@ -117,7 +117,9 @@ struct PolicySettings {
             return "The column \(full) is the key, which identifies the row; keys have no policy."
         }
         guard let number = table.columnID(name), table.columns[number].isLocal else {
-            return "The table “\(table.localName)” has no column “\(name)”. Check the spelling."
+            let near = NearName.question(name, among: table.columns.filter(\.isLocal).map(\.name))
+            return "The table “\(table.localName)” has no column “\(name)”."
+                + (near.isEmpty ? " Check the spelling." : near)
         }
         if let objection = table.objectionToPolicy(of: number) {
             return "The column \(full) \(objection); such columns have no policy."
@@ -143,6 +145,9 @@ struct PolicySettings {
     }
 
     private func noTable(_ name: String) -> String {
-        "No table “\(name)” travels from this database. Check the spelling; `ferry status` lists the tables."
+        let names = access.registry.tables.values.map(\.localName).filter { !isFerryName($0) }.sorted()
+        let near = NearName.question(name, among: names)
+        return "No table “\(name)” travels from this database."
+            + (near.isEmpty ? " Check the spelling; `ferry status` lists the tables." : near)
     }
 }

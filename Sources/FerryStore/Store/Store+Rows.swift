@@ -53,13 +53,11 @@ extension Store {
     /// The names of renamed tables.
     package func tableNames() throws -> TableNames { try read { try TableNames.load($0) } }
 
-    /// The key of an object's row on this device, in readable form; without a row, the former or intended key; `nil` if
-    /// unknown.
-    package func keyText(table: String, object: ObjectID) throws -> String? {
+    /// The key of an object's row on this device; without a row, the former or intended key; empty if unknown.
+    package func knownKey(table: String, object: ObjectID) throws -> [FieldValue] {
         try readAccess { access in
-            guard let table = access.registry.table(named: table) else { return nil }
-            let key = try LocalNames(access).key(of: object, table)
-            return key.isEmpty ? nil : key.map(\.text).joined(separator: ", ")
+            guard let table = access.registry.table(named: table) else { return [] }
+            return try LocalNames(access).key(of: object, table)
         }
     }
 

@@ -14,7 +14,7 @@ extension Store {
         let start = clock.milliseconds()
         var report = try readAccess { try StoreVerification($0).run(deep: deep) }
         report.computeRemedies()
-        report.seconds = Double(clock.milliseconds() - start) / 1000
+        report.durationMilliseconds = clock.milliseconds() - start
         return report
     }
 }

@@ -69,7 +69,10 @@ struct RowComparison {
             let isGiven = given.contains(foldedName(table.table.name))
             if !isGiven {
                 report.tables.append(
-                    .init(name: table.table.name, objects: table.objects.count, rows: table.rowCount))
+                    .init(
+                        name: table.table.name,
+                        objects: table.objects.count { $0.shown != .none && $0.shown != .joined },
+                        rows: table.rowCount))
             }
             let checks = ObjectChecksums(table.table)
             let shownChecks = VisibilityChecksums(table.table)

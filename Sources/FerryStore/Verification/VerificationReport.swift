@@ -54,6 +54,13 @@ public struct VerificationReport: Codable, Equatable, Sendable {
         /// The remedy.
         package var remedy: VerificationRemedy
 
+        /// In JSON a key is a list of values, so this text has another name.
+        private enum CodingKeys: String, CodingKey {
+            case table
+            case key = "row"
+            case kind, column, problem, remedy
+        }
+
         /// - Parameter remedy: `nil` for the usual remedy of the kind.
         package init(
             table: String, key: String, kind: Kind, column: String? = nil, problem: String,
@@ -82,7 +89,7 @@ public struct VerificationReport: Codable, Equatable, Sendable {
 
     package struct Table: Codable, Equatable, Sendable {
         package var name: String
-        /// Number of all known objects, including deleted objects.
+        /// Number of living objects, including hidden objects, as `StoreStatus` counts them.
         package var objects: Int
         package var rows: Int
     }
@@ -107,8 +114,8 @@ public struct VerificationReport: Codable, Equatable, Sendable {
     public private(set) var remedies: [VerificationRemedy] = []
     /// Unseen writes accepted as changes before; absent unless requested.
     package var taken: [UnseenChanges]?
-    /// Duration in seconds.
-    package var seconds: Double = 0
+    /// The duration.
+    package var durationMilliseconds: Int64 = 0
 
     package init() {}
 

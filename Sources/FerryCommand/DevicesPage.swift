@@ -1,0 +1,44 @@
+import Ferry
+
+/// The devices as a page of text: a pure function of the report and the time.
+struct DevicesPage {
+    let report: DevicesReport
+    let now: Int64
+
+    init(_ report: DevicesReport, now: Int64) {
+        self.report = report
+        self.now = now
+    }
+
+    func lines(_ console: Console) -> [String] {
+        var table = TextTable("Device", "ID", "Last seen", "Behind#", "Unacknowledged#", "Holds back", "State")
+        for device in report.devices {
+            let id = console.isVerbose ? device.id : String(device.id.prefix(8))
+            if device.isThisDevice {
+                table.add(device.name, id, "", "", "", "", "this device")
+                continue
+            }
+            let age = device.lastHeardMilliseconds.map { Wording.age(sinceMilliseconds: $0, now: now) } ?? "never"
+            let held =
+                device.holdsBackSegments == 0
+                ? "" : "\(Wording.count(device.holdsBackSegments, "file")), \(Wording.bytes(device.holdsBackBytes))"
+            table.add(
+                device.name, id, age, Wording.grouped(device.behind), Wording.grouped(device.unacknowledged), held,
+                state(device))
+        }
+        var lines = table.lines(console.style)
+        if !report.reachable {
+            lines.append("The container is not reachable; this is what was known at the last sync.")
+        }
+        return lines
+    }
+
+    private func state(_ device: DevicesReport.Device) -> String {
+        let labels = DeviceLabels(report.devices.map { ($0.id, $0.name) })
+        let successors = device.successors.map { "; copied or restored as " + Wording.list($0.map { labels[$0] }) }
+        if let membership = device.membership, membership == "removed" || membership == "left" { return membership }
+        return device.activity.rawValue + (device.membership == "copy" ? ", a copy" : "")
+            + (device.isLeftBehind ? ", starts from a snapshot when it returns" : "")
+            + (successors ?? "")
+    }
+}

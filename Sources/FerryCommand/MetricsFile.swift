@@ -1,0 +1,107 @@
+import Dispatch
+import Ferry
+import FerryContainer
+import Foundation
+import Synchronization
+
+/// The file of `ferry watch --metrics`: written anew after every event and every 30 seconds, so that its age tells whether the watch
+/// still runs. Readers see a whole file at any time: it is written under another name and renamed.
+///
+/// A lock guards the figures; events come from several threads.
+final class MetricsFile: Sendable {
+    private static let intervalSeconds = 30
+
+    private struct State {
+        var databases: [WatchMetrics] = []
+        /// A failure to write is told once, until a write succeeds.
+        var isFailing = false
+    }
+
+    private let path: String
+    private let temporary: String
+    private let console: Console
+    private let files = PosixFileSystem()
+    private let state = Mutex(State())
+
+    /// - Throws: `inputOutput` where the file cannot be written.
+    init(path: String, console: Console) throws {
+        self.path = path
+        // The node exporter passes over names that do not end in .prom.
+        temporary = path + ".tmp-\(ProcessInfo.processInfo.processIdentifier)"
+        self.console = console
+        try state.withLock { try write($0.databases) }
+    }
+
+    /// What records the events of a database, and reads its figures.
+    struct Recorder: Sendable {
+        fileprivate let file: MetricsFile
+        fileprivate let place: Int
+        fileprivate let store: Store
+
+        func record(_ event: SyncEvent) { file.record(event, place, store) }
+    }
+
+    func recorder(of database: String, _ store: Store) -> Recorder {
+        let place = state.withLock { state in
+            state.databases.append(WatchMetrics(database: database))
+            return state.databases.count - 1
+        }
+        return Recorder(file: self, place: place, store: store)
+    }
+
+    /// Begins to write now and then.
+    /// - Returns: cancel it in the end.
+    func writeRepeatedly() -> any DispatchSourceTimer {
+        let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "ferry.metrics"))
+        timer.schedule(deadline: .now(), repeating: .seconds(Self.intervalSeconds))
+        timer.setEventHandler { [weak self] in self?.writeOrWarn() }
+        timer.resume()
+        return timer
+    }
+
+    private func record(_ event: SyncEvent, _ place: Int, _ store: Store) {
+        // On the loop's own thread, where nobody else uses the store.
+        let reading = try? Self.read(store)  // a database that is gone or busy keeps its last figures
+        let now = ReplicaEnvironment.live.clock.milliseconds()
+        state.withLock { state in
+            state.databases[place].record(event, atMilliseconds: now)
+            if let reading { state.databases[place].reading = reading }
+        }
+        writeOrWarn()
+    }
+
+    private static func read(_ store: Store) throws -> WatchMetrics.Reading {
+        let status = try store.status(counting: false)
+        let summary = try store.reading()
+        let own = Set(status.devices.filter(\.isSelf).map(\.id))
+        return WatchMetrics.Reading(
+            unpublished: status.pendingNotes + status.outboxChanges, conflicts: status.conflicts,
+            peers: summary.devices.filter { !own.contains($0.id) && $0.retiredMilliseconds == nil }.map { device in
+                .init(
+                    id: device.id.description, name: device.name, heardMilliseconds: device.heardMilliseconds,
+                    isWaiting: device.waiting != nil)
+            })
+    }
+
+    private func writeOrWarn() {
+        let failure: FerryError? = state.withLock { state in
+            do {
+                try write(state.databases)
+                state.isFailing = false
+                return nil
+            } catch {
+                defer { state.isFailing = true }
+                return state.isFailing ? nil : FerryError(from: error)
+            }
+        }
+        if let failure { console.warn("The metrics are not written: \(failure.message)") }
+    }
+
+    private func write(_ databases: [WatchMetrics]) throws {
+        let text = MetricsText.of(databases, version: FerryVersion.current)
+        // What a killed process of the same number left.
+        _ = try files.removeFile(at: temporary)
+        try files.write(Array(text.utf8), toNewFileAt: temporary)
+        try files.rename(temporary, to: path)
+    }
+}

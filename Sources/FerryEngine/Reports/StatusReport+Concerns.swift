@@ -1,0 +1,83 @@
+import FerryCore
+
+extension StatusReport {
+    /// Something that a monitor tells a person: `ferry status --check`.
+    public struct Concern: Codable, Equatable, Sendable {
+        /// The kind of a concern. Later versions may add kinds.
+        public enum Kind: String, Codable, Sendable {
+            /// Rows differ between two devices that know the same changes. Somebody should look.
+            case differs
+            /// A log is damaged, or refused for its content. Somebody should look.
+            case damage
+            /// A table waits for the app, for a migration on another device, or for a policy that is not known here.
+            case needsApp
+            /// The container is not reachable.
+            case unreachable
+            /// The last sync failed because of the folder or a file in the folder.
+            case failing
+            /// Files of another device are late, or its clock is ahead. Mostly that passes.
+            case late
+            /// Changes wait to be sent or taken in. A concern only if that lasts.
+            case waiting
+        }
+
+        public var kind: Kind
+        /// The name of the device that is concerned; `nil` for this one.
+        public var device: String?
+        /// The concern, in a sentence.
+        public var message: String
+        /// Since when, in milliseconds since the Unix epoch; `nil` if unknown.
+        public var sinceMilliseconds: Int64?
+    }
+
+    /// What a monitor should report, the worst first; empty if all is well. Silent devices, conflicts and hidden rows are no concerns:
+    /// they belong to the life of a container.
+    public var concerns: [Concern] {
+        var found: [Concern] = []
+        for device in devices {
+            if device.standing == .differs {
+                let tables = (device.differing ?? []) + (device.differingRows ?? [])
+                let names = Set(tables).sorted().joined(separator: ", ")
+                found.append(
+                    Concern(
+                        kind: .differs, device: device.name,
+                        message: "\(device.name) has the same changes and other rows of \(names)."))
+            }
+            if let problem = device.problem, let code = device.problemCode {
+                let passes: Set<FerryError.Code> = [.fileNotThereYet, .logCollected, .clockAhead, .olderState]
+                found.append(
+                    Concern(
+                        kind: passes.contains(FerryError.Code(rawValue: code)) ? .late : .damage, device: device.name,
+                        message: "\(device.name): \(problem)", sinceMilliseconds: device.problemSinceMilliseconds))
+            }
+            if device.behind > 0, device.problem == nil {
+                let sets = device.behind == 1 ? "1 set of changes is" : "\(device.behind) sets of changes are"
+                found.append(
+                    Concern(kind: .waiting, device: device.name, message: "\(sets) still to come from \(device.name)."))
+            }
+        }
+        found += tablesApart.map { Concern(kind: .needsApp, message: $0.problem) }
+        found += waitingTables.map { Concern(kind: .needsApp, message: $0.problem) }
+        for policy in policies where !policy.applied {
+            let message = "The policy “\(policy.policy)” of “\(policy.target)” is not known here; its table waits."
+            found.append(Concern(kind: .needsApp, message: message))
+        }
+        if let problem = container.problem {
+            found.append(
+                Concern(kind: .unreachable, message: problem, sinceMilliseconds: container.failingSinceMilliseconds))
+        } else if let failure = container.failure {
+            found.append(
+                Concern(kind: .failing, message: failure, sinceMilliseconds: container.failingSinceMilliseconds))
+        }
+        if unpublished > 0 {
+            let changes = unpublished == 1 ? "1 change waits" : "\(unpublished) changes wait"
+            found.append(Concern(kind: .waiting, message: "\(changes) to be published."))
+        }
+        if !unseenTables.isEmpty {
+            let names = unseenTables.joined(separator: ", ")
+            found.append(Concern(kind: .waiting, message: "Made anew since the last sync: \(names)."))
+        }
+        let order: [Concern.Kind] = [.differs, .damage, .needsApp, .unreachable, .failing, .late, .waiting]
+        return order.flatMap { kind in found.filter { $0.kind == kind } }
+    }
+}

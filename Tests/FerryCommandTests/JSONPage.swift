@@ -1,0 +1,73 @@
+import Foundation
+import XCTest
+
+/// `Docs/JSON.md`, read as a schema: a chapter for each verb and each object, with a table of keys and types.
+struct JSONPage {
+    struct Field {
+        var type: String
+        var mayBeAbsent: Bool
+    }
+
+    /// Fields by key, by the chapter's title without quotes: `status`, `conflicts list`, `Peer`.
+    private(set) var chapters: [String: [String: Field]] = [:]
+
+    init() throws {
+        let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("Docs/JSON.md")
+        var title = ""
+        for line in try String(contentsOf: page, encoding: .utf8).split(separator: "\n") {
+            if line.hasPrefix("### ") {
+                title = String(line.dropFirst(4)).replacing("`", with: "")
+                chapters[title] = [:]
+            }
+            let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            guard line.hasPrefix("| `"), cells.count >= 2 else { continue }
+            let key = cells[0].replacing("`", with: "")
+            chapters[title]?[key.replacing("?", with: "")] = Field(type: cells[1], mayBeAbsent: key.hasSuffix("?"))
+        }
+    }
+
+    /// What is printed and not on the page, or the reverse; empty where both agree.
+    func differences(_ json: Any, chapter: String) -> [String] {
+        guard let fields = chapters[chapter] else { return ["There is no chapter \(chapter)."] }
+        guard let object = json as? [String: Any] else { return ["\(chapter) is no object."] }
+        var found = object.keys.filter { fields[$0] == nil }.map { "\(chapter): the page lacks \($0)." }
+        for (key, field) in fields {
+            guard let value = object[key] else {
+                if !field.mayBeAbsent { found.append("\(chapter): \(key) is absent.") }
+                continue
+            }
+            found += differences(value, type: field.type, at: "\(chapter).\(key)")
+        }
+        return found
+    }
+
+    private func differences(_ value: Any, type: String, at place: String) -> [String] {
+        if type.hasPrefix("list of ") {
+            guard let list = value as? [Any] else { return ["\(place) is no list."] }
+            return list.flatMap { differences($0, type: String(type.dropFirst(8)), at: place) }
+        }
+        if type.hasPrefix("map of ") {
+            guard let map = value as? [String: Any] else { return ["\(place) is no map."] }
+            return map.values.flatMap { differences($0, type: String(type.dropFirst(7)), at: place) }
+        }
+        switch type {
+        case "value": return []
+        case "text": return value is String ? [] : ["\(place) is no text."]
+        case "boolean": return Self.isBoolean(value) ? [] : ["\(place) is no boolean."]
+        case "number": return value is NSNumber && !Self.isBoolean(value) ? [] : ["\(place) is no number."]
+        default: return differences(value, chapter: type)
+        }
+    }
+
+    /// Tells a boolean from the numbers 0 and 1.
+    private static func isBoolean(_ value: Any) -> Bool {
+        (value as? NSNumber).map { String(cString: $0.objCType) == "c" } ?? false
+    }
+
+    /// Chapters that no other chapter and no verb leads to.
+    func unused(verbs: Set<String>) -> [String] {
+        let types = chapters.values.flatMap(\.values).map { $0.type.split(separator: " ").last.map(String.init) ?? "" }
+        return chapters.keys.filter { !verbs.contains($0) && !types.contains($0) }.sorted()
+    }
+}
