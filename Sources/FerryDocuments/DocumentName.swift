@@ -73,7 +73,7 @@ package enum DocumentName {
     /// The beginning of a text of so many bytes at most.
     private static func cut(_ text: some StringProtocol, _ maximum: Int) -> String {
         var result = String(text)
-        while result.utf8.count > maximum {
+        while result.utf8.count > max(maximum, 0) {
             if result.count > 1 { result.removeLast() } else { result.unicodeScalars.removeLast() }
         }
         return result
