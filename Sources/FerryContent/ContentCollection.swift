@@ -39,7 +39,7 @@ package enum ContentCollection {
     // MARK: Rules 2 and 3: what is packed
 
     /// Whether a chunk needs no packing, because a living content lists it. No deleted content counts, held back or not: this
-    /// device's acknowledgement may have let others forget it already. No pack that has the chunk counts either.
+    /// device's acknowledgement may have let others forget it already. No pack of another device that has the chunk counts either.
     /// - Parameter standings: of the contents that list the chunk.
     package static func isKept(by standings: some Sequence<ContentStanding>) -> Bool { standings.contains(.living) }
 
@@ -47,7 +47,8 @@ package enum ContentCollection {
     /// content's row. What kept a chunk at first may be deleted in between.
     /// - Parameters:
     ///   - chunks: of the content.
-    ///   - packed: chunks that were packed for this content.
+    ///   - packed: chunks that were packed for this content, and those in packs of this device's own that have a row: this device alone
+    ///     removes them.
     ///   - standings: of the contents that list a chunk; this content is not among them where it is not living.
     package static func chunksToPack(
         _ chunks: some Sequence<ChunkID>, packed: Set<ChunkID> = [],

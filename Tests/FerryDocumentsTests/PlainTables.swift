@@ -111,7 +111,8 @@ struct PlainTables {
             shown.subtract(hidden)
         }
         return (
-            shown.compactMap { documents[$0] }, versions.filter { shown.contains($0.document) }, isRetaining
+            shown.sorted().compactMap { documents[$0] },
+            versions.filter { shown.contains($0.document) }.sorted { $0.id < $1.id }, isRetaining
         )
     }
 }

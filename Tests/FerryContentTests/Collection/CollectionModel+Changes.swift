@@ -59,7 +59,9 @@ extension CollectionModel {
     /// Reads a content's bytes, and packs what has to be packed. The row comes later.
     func prepare(_ device: Device) {
         let content = chance.below(lists.count)
-        let missing = ContentCollection.chunksToPack(chunks(content)) { standings($0, device) }
+        let missing = ContentCollection.chunksToPack(chunks(content), packed: ownChunks(device)) {
+            standings($0, device)
+        }
         device.whole.insert(content)
         device.prepared.append(Prepared(content: content, packed: Set(missing.map { Int($0.low) })))
     }
@@ -105,7 +107,7 @@ extension CollectionModel {
         if !isStored, fault == .noPacking { return writes }
         var chunks = packed
         if !isStored || fault != .staleDecision {
-            let ids = Set(packed.map { ChunkID(high: 0, low: UInt64($0)) })
+            let ids = ownChunks(device).union(packed.map { ChunkID(high: 0, low: UInt64($0)) })
             let missing = ContentCollection.chunksToPack(self.chunks(content), packed: ids) { standings($0, device) }
             let numbers = Set(missing.map { Int($0.low) })
             let canRead = device.packs.filter { $0.value.isAlive && files.contains($0.key) }.keys

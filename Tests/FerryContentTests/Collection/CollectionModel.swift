@@ -176,6 +176,8 @@ final class CollectionModel {
     var removedFiles = 0
     var forgotten = 0
     let fault: Fault?
+    /// Whether chunks in packs of a device's own are not packed again.
+    let countsOwnPacks: Bool
     let isTelling: Bool
     var chance: Chance
     var nextReference = 0
@@ -198,11 +200,13 @@ final class CollectionModel {
         }
         self.chance = chance
         self.fault = fault
+        countsOwnPacks = fault == nil && !seed.isMultiple(of: 2)
     }
 
     /// A world for a story: whoever tells it says what each device does.
     init(lists: [Set<Int>], devices count: Int, fault: Fault? = nil) {
         (self.lists, self.fault, isTelling, actions, chance) = (lists, fault, false, [], Chance(seed: 1))
+        countsOwnPacks = false
         devices = (0..<count).map { Device(number: $0, devices: count) }
         published = devices.map { $0.heads[0] }
     }
@@ -285,6 +289,13 @@ final class CollectionModel {
             return isPacked ? [.living] : known
         default: return known
         }
+    }
+
+    /// The chunks in packs of a device's own that have a row.
+    func ownChunks(_ device: Device) -> Set<ChunkID> {
+        guard countsOwnPacks else { return [] }
+        let packs = device.packs.filter { $0.value.isAlive && $0.key.owner == device.number }.keys
+        return Set(packs.flatMap(\.chunks).map { ChunkID(high: 0, low: UInt64($0)) })
     }
 
     /// All references of a device, by kind. A row is hidden where the row is not there by which it is shown.
