@@ -92,6 +92,8 @@ package struct MetaTable {
         case compaction
         /// The names of renamed tables, as JSON (`TableNames`).
         case tableNames
+        /// The names of renamed columns, as JSON (`ColumnNameList`).
+        case columnNames
         /// Set if the schema must go out with the next changeset.
         case schemaUnsent
         /// The container's tracked tables as received, as JSON.

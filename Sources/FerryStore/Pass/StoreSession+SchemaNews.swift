@@ -33,6 +33,8 @@ extension StoreSession {
         }
         for table in adopted {
             guard let table = access.registry.tables[table], table.isLocal else { continue }
+            let repeated = try UnshownMeanings(access, table).repeated()
+            if !repeated.operations.isEmpty { try stage([repeated]) }
             try access.connection.forEachRow("SELECT object FROM \(table.objectTable) WHERE kept IS NOT NULL") { row in
                 if let id: ObjectID = row.id(0) { seeds.append(RowToken(table: table.id, id: id)) }
             }

@@ -34,6 +34,7 @@ struct Tracking {
         try meta.set(.selection, SelectionText.format(selection))
         try meta.set(.clock, 0)
         if !selection.renamed.local.isEmpty { try selection.renamed.save(meta) }
+        if !selection.renamedColumns.isEmpty { try selection.renamedColumns.save(meta) }
         if !selection.plainReferences.isEmpty {
             _ = try TrackingPlan(SchemaReader(connection: connection).read(), selection)
         }
@@ -84,22 +85,28 @@ struct Tracking {
     /// - Parameters:
     ///   - triggered: tables with triggers dropped for a moment without writes.
     ///   - names: the present names of tables whose triggers were away, by number.
+    ///   - columns: the present names of columns of such tables.
     ///   - isPacked: true if all pending changes are packed, so tables with a new primary key change their generation.
     @discardableResult
     func update(
-        rowsAreOld: Bool, triggered released: Set<Int> = [], names: [Int: String] = [:], isPacked: Bool = false
+        rowsAreOld: Bool, triggered released: Set<Int> = [], names: [Int: String] = [:],
+        columns: RenamedColumns.Names = [:], isPacked: Bool = false
     ) throws -> Registry {
         try RenamedTables(connection).update(names)
         try ExceptedTables(connection).update()
         let reader = SchemaReader(connection: connection)
+        let unseen = UnseenTables(connection)
+        let coverage = try unseen.coverage()
+        let present = try PresentTriggers(connection)
+        let moves = try RenamedColumns(connection).update(
+            reader.read(), present, covered: coverage.mapValues(\.columns), columns)
         let schema = try reader.read()
+        let isNews = try moves != nil || !ToldColumnNames.isSameSchema(schema.version, meta)
         var plan = try TrackingPlan(kept: connection, schema, isNew: meta.integer(.schemaVersion) == nil && !rowsAreOld)
         let known = Set(try RegisteredTables(connection).numbers())
         let leaving = try Generations.load(meta).leaving
         let arriving = try GenerationPlan(connection, schema).decide(&plan.tracked, isPacked: isPacked)
         try LeavingKeys(connection, schema).bring(after: leaving)
-        let unseen = UnseenTables(connection)
-        let coverage = try unseen.coverage()
         let triggered = try unseen.tablesWithTriggers().union(released)
         var news = SchemaNews()
         var numbers = FreeNumbers(connection)
@@ -114,9 +121,8 @@ struct Tracking {
         var registry = try Registry(connection, schema)
         let meanings = ColumnMeanings(connection, schema)
         if try meanings.update(registry) { registry = try Registry(connection, schema) }
-        let present = try PresentTriggers(connection)
         let remade = coverage.filter { known.contains($0.key) && !triggered.contains($0.key) }.mapValues(\.columns)
-        let renamed = try ColumnOrigins(connection).update(registry, present, remade: remade)
+        let renamed = try ColumnOrigins(connection).update(registry, moves ?? [:], remade: remade)
         if !renamed.isEmpty || !remade.isEmpty { registry = try Registry(connection, schema) }
         for (number, columns) in renamed {
             try PendingTable(connection).rename(columns, in: number, width: registry[number].keyColumns.count)
@@ -174,7 +180,7 @@ struct Tracking {
         registry.news = try SchemaNews.load(meta)
         registry.news.add(news)
         try registry.news.save(meta)
-        try meta.set(.schemaUnsent, 1)
+        if isNews { try meta.set(.schemaUnsent, 1) }
         try meta.set(.schemaVersion, reader.version())
         let plain = try newlyBroken(schema, registry)
         if !plain.isEmpty {
@@ -241,7 +247,7 @@ struct Tracking {
         }
         return table.columns.filter { column in
             !column.isGenerated && !local.contains { equalNames($0, column.name) }
-        }.map(\.name)
+        }.map(\.travellingName)
     }
 
     /// Replaces a table's triggers by triggers for the present columns, unless they are equal: each dropped or made
