@@ -7,8 +7,9 @@ import FerrySQL
 /// A table's identity does not say which column holds the integers, and how keys are compared. The text of the table does.
 package struct RecordedKeys {
     private var tables: [String: SchemaTable] = [:]
-    /// The names of the columns of tables with renamed columns, in lower case, by the table's travelling name in lower case.
-    package private(set) var columns: [String: Set<String>] = [:]
+    /// The names of the columns of tables with renamed columns, in order and in lower case, by the table's travelling name in
+    /// lower case.
+    package private(set) var columns: [String: [String]] = [:]
     /// The collations under which key values derive the same ID, by the table's travelling name in lower case.
     package private(set) var collations: [String: [String]] = [:]
 
@@ -22,7 +23,7 @@ package struct RecordedKeys {
             else { continue }
             let table = try Self.table(tracked.statementName, text.sql)
             if !tracked.renamedColumns.isEmpty {
-                columns[foldedName(tracked.name)] = table.map { Set($0.columns.map { foldedName($0.name) }) }
+                columns[foldedName(tracked.name)] = table.map { $0.columns.map { foldedName($0.name) } }
             }
             if isKey {
                 collations[foldedName(tracked.name)] =

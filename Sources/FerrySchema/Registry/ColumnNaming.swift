@@ -36,6 +36,8 @@ package struct ColumnNaming {
     private let before: ColumnNames
     /// Names that other columns have: those of the key.
     private let reserved: Set<String>
+    /// The names of all columns, in lower case.
+    private let order: [String]
     /// The travelling name by the folded name in the database.
     private var names: [String: String] = [:]
     private var taken: Set<String>
@@ -46,9 +48,13 @@ package struct ColumnNaming {
     ///   - wereHere: the names in the database, in lower case, of the columns at the last look; `nil` for a table that is
     ///     new here.
     ///   - reserved: names that no column may travel under, in lower case.
+    ///   - order: the names of all columns in their order, in lower case.
     ///   - before: the names until now.
-    package init(_ present: [Present], wereHere: Set<String>?, reserved: Set<String> = [], _ before: ColumnNames) {
+    package init(
+        _ present: [Present], wereHere: Set<String>?, reserved: Set<String> = [], order: [String], _ before: ColumnNames
+    ) {
         self.present = present
+        self.order = order
         self.wereHere = wereHere
         self.reserved = reserved
         self.before = before
@@ -94,24 +100,15 @@ package struct ColumnNaming {
 
     /// Gives columns the names that other devices gave them.
     private mutating func followOthers() -> [Move] {
-        var followers: [String: String] = [:]
-        for (name, travelling) in names {
-            guard let told = before.told[name], !equalNames(told, travelling), mayFollow(name) else { continue }
-            followers[name] = told
-        }
-        // A name that a column keeps is not free.
-        while true {
-            let kept = names.filter { followers[$0.key] == nil }.map { foldedName($0.value) }
-            let occupied = reserved.union(kept)
-            let possible = followers.filter { name, told in
-                !occupied.contains(foldedName(told))
-                    && !followers.contains { $0.key < name && equalNames($0.value, told) }
+        var followed = namesOfSameSchema()
+        if followed.isEmpty {
+            for told in before.told {
+                followed = namesByBeginnings(told)
+                if !followed.isEmpty { break }
             }
-            if possible.count == followers.count { break }
-            followers = possible
         }
         var moves: [Move] = []
-        for (name, told) in followers.sorted(by: { $0.key < $1.key }) {
+        for (name, told) in followed.sorted(by: { $0.key < $1.key }) {
             if let former = names[name], !new.contains(name) { moves.append(Move(from: former, to: told)) }
             new.remove(name)
             names[name] = told
@@ -119,31 +116,68 @@ package struct ColumnNaming {
         return moves
     }
 
-    /// True if nothing speaks against another device's name for a column. A device that has not migrated yet has a column
-    /// of the same name that is another one.
-    private func mayFollow(_ name: String) -> Bool {
-        guard let travelling = names[name] else { return false }
-        if present.contains(where: { equalNames($0.name, name) && $0.former != nil && !isGuessed($0.former) }),
-            !equalNames(travelling, name)
-        {
-            return false
+    /// The names of a device whose table has the same columns at the same places, where they differ: both have run the same
+    /// migrations, and one of them saw more of the steps.
+    private func namesOfSameSchema() -> [String: String] {
+        guard let told = before.told.first(where: { $0.columns == order && !order.isEmpty }) else { return [:] }
+        var followed: [String: String] = [:]
+        for (name, travelling) in names {
+            let other = told.travelling[name] ?? name
+            if equalNames(other, travelling) { continue }
+            if !isFree(name) { return [:] }
+            followed[name] = other
         }
-        guard let start = start(of: name) else { return wereHere == nil }
-        if wereHere == nil { return names[start] != nil }
-        if isGuessed(travelling) || new.contains(name) { return true }
-        guard equalNames(travelling, name) else { return false }
-        return start == name || names[start].map { new.contains(start) || isGuessed($0) } ?? false
+        let mine = names.filter { foldedName($0.value) != $0.key }
+        let theirs = ColumnNames.Told(columns: order, travelling: told.travelling.filter { names[$0.key] != nil })
+        guard followed.keys.allSatisfy(new.contains) || theirs.isPreferred(to: mine) else { return [:] }
+        return areDistinct(names.merging(followed) { $1 }) ? followed : [:]
+    }
+
+    /// The names of a device whose table has other columns. A new column of this database may be a renamed one there. A device
+    /// that has not migrated yet has a column of the same name that is another one, or the former column.
+    private func namesByBeginnings(_ told: ColumnNames.Told) -> [String: String] {
+        var followed: [String: String] = [:]
+        for (name, other) in told.travelling {
+            guard let travelling = names[name], !equalNames(other, travelling) else { continue }
+            let start = Self.start(of: name, told.travelling)
+            // In a table that is new here, a whole chain may be there.
+            let mayFollow =
+                wereHere == nil
+                ? start.map { names[$0] != nil } ?? false : start == name && equalNames(travelling, name)
+            if mayFollow { followed[name] = other }
+        }
+        // A name that a column keeps is not free.
+        while !areDistinct(names.merging(followed) { $1 }), !followed.isEmpty {
+            let kept = names.filter { followed[$0.key] == nil }.map { foldedName($0.value) }
+            let possible = followed.filter { !reserved.union(kept).contains(foldedName($0.value)) }
+            if possible.count == followed.count { return [:] }
+            followed = possible
+        }
+        return followed
+    }
+
+    /// True if nothing but names decided what a column is.
+    private func isFree(_ name: String) -> Bool {
+        if wereHere == nil || new.contains(name) || isGuessed(names[name]) { return true }
+        // A table made anew with other columns: a name may mean another column.
+        guard let wereHere, !wereHere.isEmpty else { return false }
+        return present.allSatisfy { $0.former == nil } && wereHere != Set(present.map { foldedName($0.name) })
+    }
+
+    private func areDistinct(_ names: [String: String]) -> Bool {
+        let travelling = names.values.map(foldedName)
+        return Set(travelling).count == travelling.count && reserved.isDisjoint(with: travelling)
     }
 
     /// The column with which a chain of told names begins: `title` of `title → name, name → name (2)`; `nil` for columns that
     /// changed names in a circle.
-    private func start(of name: String) -> String? {
+    private static func start(of name: String, _ told: [String: String]) -> String? {
         var start = name
-        for _ in before.told {
-            guard let earlier = before.told.first(where: { foldedName($0.value) == start })?.key else { return start }
+        for _ in told {
+            guard let earlier = told.first(where: { foldedName($0.value) == start })?.key else { return start }
             start = earlier
         }
-        return before.told.contains { foldedName($0.value) == start } ? nil : start
+        return told.contains { foldedName($0.value) == start } ? nil : start
     }
 
     private func isGuessed(_ travelling: String?) -> Bool {
@@ -159,9 +193,6 @@ package struct ColumnNaming {
         for (name, travelling) in names where foldedName(travelling) != name { result.travelling[name] = travelling }
         let guesses = wereHere == nil ? [] : new.compactMap { names[$0] }.map(foldedName)
         result.guessed = before.guessed.intersection(given).union(guesses)
-        for (name, travelling) in names where before.told[name].map({ equalNames($0, travelling) }) ?? false {
-            result.guessed.remove(foldedName(travelling))
-        }
         return result
     }
 }
@@ -172,21 +203,19 @@ extension RecordedKeys {
     package func columnNames(_ tracked: [TrackedTableRecord], _ schema: Schema) -> ColumnNameList {
         var names = ColumnNameList()
         for record in tracked where !record.renamedColumns.isEmpty {
-            let entries = Dictionary(record.renamedColumns.map { (foldedName($0.localName), $0.name) }) { first, _ in
-                first
-            }
+            let told = ColumnNames.Told(
+                columns: columns[foldedName(record.name)] ?? [],
+                travelling: ColumnNames.entries(record.renamedColumns))
             guard let table = schema.table(record.name) else {
-                names[record.name] = ColumnNames(told: entries)
+                names[record.name] = ColumnNames(told: [told])
                 continue
             }
-            let isSame = Set(table.columns.map { foldedName($0.name) }) == columns[foldedName(record.name)]
-            names[record.name] =
-                isSame
-                ? ColumnNames(entries)
-                : ColumnNaming(
-                    table.columns.map { .init($0.name) }, wereHere: nil,
-                    reserved: [], ColumnNames(told: entries)
-                ).decided().names
+            let order = table.columns.map { foldedName($0.name) }
+            let decided = ColumnNaming(
+                table.columns.map { .init($0.name) }, wereHere: nil, order: order, ColumnNames(told: [told])
+            ).decided().names
+            // A column that is gone may come back under its name.
+            names[record.name] = order == told.columns ? ColumnNames(told.travelling, told: [told]) : decided
         }
         return names
     }

@@ -24,7 +24,7 @@ struct ToldColumnNames {
         if schema.tracked.allSatisfy(\.renamedColumns.isEmpty) { return }
         let before = try ColumnNameList.load(connection)
         var names = before
-        names.hear(schema.tracked)
+        try names.hear(schema.tracked, columns: RecordedKeys(schema).columns)
         if names == before { return }
         let meta = MetaTable(connection: connection)
         try names.save(meta)
@@ -33,7 +33,8 @@ struct ToldColumnNames {
             let columns = try connection.rows(
                 "SELECT name FROM pragma_table_info(?)", .text(tables.local(table.name))
             ).map { foldedName($0[0].text) }
-            if columns.contains(where: { names[table.name].told[$0] != nil }) { try Self.askAgain(meta) }
+            let told = ColumnNames.entries(table.renamedColumns)
+            if columns.contains(where: { told[$0] != nil }) { try Self.askAgain(meta) }
         }
     }
 }

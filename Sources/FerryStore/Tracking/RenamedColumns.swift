@@ -34,7 +34,8 @@ struct RenamedColumns {
                 if names[table.name].told.isEmpty { continue }
                 names[table.name] =
                     ColumnNaming(
-                        present(table, [:], keys: []), wereHere: nil, reserved: keys(table), names[table.name]
+                        present(table, [:], keys: []), wereHere: nil, reserved: keys(table), order: order(table),
+                        names[table.name]
                     ).decided().names
                 continue
             }
@@ -59,7 +60,8 @@ struct RenamedColumns {
                 present(table, signs ?? [:], keys: key),
                 wereHere: columns.isEmpty && signs == nil
                     ? nil : signs == nil ? Set(last.map { foldedName(local($0, before[table.name])) }) : [],
-                reserved: keys(table).union(leavingKeys(shown.number, generations)), before[table.name]
+                reserved: keys(table).union(leavingKeys(shown.number, generations)), order: order(table),
+                before[table.name]
             ).decided()
             names[table.name] = decided.names
             if !decided.moves.isEmpty { moves[foldedName(table.name)] = decided.moves }
@@ -79,6 +81,8 @@ struct RenamedColumns {
             return .init(column.name, former: former)
         }
     }
+
+    private func order(_ table: SchemaTable) -> [String] { table.columns.map { foldedName($0.name) } }
 
     private func keys(_ table: SchemaTable) -> Set<String> { Set(table.primaryKey.map(foldedName)) }
 

@@ -14,7 +14,9 @@ final class ColumnNamingTests: XCTestCase {
             let parts = text.split(separator: "=").map(String.init)
             return ColumnNaming.Present(parts[0], former: parts.count > 1 ? parts[1] : nil)
         }
-        return ColumnNaming(columns, wereHere: wereHere, reserved: reserved, before).decided()
+        return ColumnNaming(
+            columns, wereHere: wereHere, reserved: reserved, order: columns.map(\.name), before
+        ).decided()
     }
 
     func testASignTellsOfARename() {
@@ -64,59 +66,99 @@ final class ColumnNamingTests: XCTestCase {
 
     // MARK: Other devices
 
+    private func told(_ columns: [String], _ travelling: [String: String], guessed: Set<String> = []) -> ColumnNames {
+        ColumnNames(guessed: guessed, told: [.init(columns: columns, travelling: travelling)])
+    }
+
     func testAColumnOfATableMadeAnewFollowsTheOtherDevices() {
-        let told = ColumnNames(told: ["title": "name"])
-        let heard = naming(["title", "size"], wereHere: ["name", "size"], told)
-        XCTAssertEqual(heard.names, ColumnNames(["title": "name"], told: ["title": "name"]))
-        XCTAssertEqual(heard.moves, [])
-        // The other device's schema comes later.
-        let alone = naming(["title", "size"], wereHere: ["name", "size"]).names
-        XCTAssertEqual(alone, ColumnNames(guessed: ["title"]))
-        var late = alone
-        late.told = ["title": "name"]
-        let follows = naming(["title=title", "size=size"], late)
-        XCTAssertEqual(follows.names, heard.names)
-        XCTAssertEqual(follows.moves, [Move(from: "title", to: "name")])
+        for columns in [["title", "size"], ["title", "more"]] {
+            let known = told(columns, ["title": "name"])
+            let heard = naming(["title", "size"], wereHere: ["name", "size"], known)
+            XCTAssertEqual(heard.names, ColumnNames(["title": "name"], told: known.told))
+            XCTAssertEqual(heard.moves, [])
+            // The other device's schema comes later.
+            let alone = naming(["title", "size"], wereHere: ["name", "size"]).names
+            XCTAssertEqual(alone, ColumnNames(guessed: ["title"]))
+            var late = alone
+            late.told = known.told
+            let follows = naming(["title=title", "size=size"], late)
+            XCTAssertEqual(follows.names, heard.names)
+            XCTAssertEqual(follows.moves, [Move(from: "title", to: "name")])
+        }
     }
 
     func testADeviceThatJoinedByAGuessFollowsToo() {
-        let told = ColumnNames(told: ["title": "name"])
-        XCTAssertEqual(naming(["title=title"], told).moves, [Move(from: "title", to: "name")])
+        XCTAssertEqual(
+            naming(["title=title"], told(["title"], ["title": "name"])).moves, [Move(from: "title", to: "name")])
     }
 
     func testADeviceThatHasNotMigratedFollowsNobody() {
-        let renamed = ColumnNames(told: ["title": "name"])
+        let renamed = told(["title", "size"], ["title": "name"])
         XCTAssertEqual(naming(["name=name", "size=size"], renamed).names, renamed)
         XCTAssertEqual(naming(["name=name", "title=title"], renamed).names, renamed)
-        let reused = ColumnNames(told: ["title": "name", "name": "name (2)"])
+        let reused = told(["title", "name"], ["title": "name", "name": "name (2)"])
         XCTAssertEqual(naming(["name=name"], reused).names, reused)
         XCTAssertEqual(naming(["name=name", "title=title"], reused).names, reused)
-        let swapped = ColumnNames(told: ["a": "b", "b": "a"])
+        let swapped = told(["b", "a"], ["a": "b", "b": "a"])
         XCTAssertEqual(naming(["a=a", "b=b"], swapped).names, swapped)
         XCTAssertEqual(naming(["a", "b"], wereHere: ["a", "b"], swapped).names, swapped)
+        XCTAssertEqual(naming(["a", "b"], wereHere: nil, swapped).names, swapped)
     }
 
-    func testAChainIsFollowedWhereItsBeginningIsNew() {
-        let told = ColumnNames(told: ["title": "name", "name": "name (2)"])
-        let heard = naming(["title", "name"], wereHere: ["name"], told)
-        XCTAssertEqual(heard.names.travelling, told.told)
+    func testATableMadeAnewLikeAnotherDevicesHasTheSameNames() {
+        let known = told(["title", "name"], ["title": "name", "name": "name (2)"])
+        let heard = naming(["title", "name"], wereHere: ["name"], known)
+        XCTAssertEqual(heard.names.travelling, known.told[0].travelling)
         XCTAssertEqual(heard.moves, [Move(from: "name", to: "name (2)")])
-        let twice = ColumnNames(told: ["title": "name", "other": "name (2)", "name": "name (3)"])
-        let found = naming(["title=name", "other", "name"], twice)
-        XCTAssertEqual(found.names.travelling, twice.told)
+        // Another version of the schema.
+        XCTAssertEqual(naming(["name", "title"], wereHere: ["name"], known).names.travelling, [:])
+    }
+
+    func testColumnsThatOneDeviceSawInSeveralSteps() {
+        let steps = ["title": "name", "other": "name (2)", "name": "name (3)"]
+        let found = naming(["title=name", "other", "name"], told(["title", "other", "name"], steps))
+        XCTAssertEqual(found.names.travelling, steps)
         XCTAssertEqual(found.moves, [])
+        // One device hears of the other: one of them follows.
+        let mine = ["title": "name", "name": "name (2)"]
+        var late = told(["title", "other", "name"], steps, guessed: ["other", "name (2)"])
+        late.travelling = mine
+        XCTAssertEqual(naming(["title=name", "other=other", "name=name (2)"], late).names.travelling, steps)
+        var first = told(["title", "other", "name"], mine, guessed: ["name (2)", "name (3)"])
+        first.travelling = steps
+        XCTAssertEqual(naming(["title=name", "other=name (2)", "name=name (3)"], first).moves, [])
+    }
+
+    func testOfTwoGuessesOneIsFollowed() {
+        let order = ["d", "a", "b"]
+        var names = ["d": "b", "b": "b (2)"]
+        var other = ["d": "b", "b": "a (2)"]
+        for isOther in [false, true] {
+            var known = told(order, other, guessed: ["a (2)", "b (2)"])
+            known.travelling = names
+            let found = naming(["d=b", "a=a", "b=\(names["b"] ?? "")"], known)
+            XCTAssertEqual(found.names.travelling, ["d": "b", "b": "a (2)"])
+            XCTAssertEqual(found.moves, isOther ? [] : [Move(from: "b (2)", to: "a (2)")])
+            swap(&names, &other)
+        }
+        // The same names at other places are another version of the schema.
+        var known = told(["d", "b", "a"], ["d": "b", "a": "a (2)", "b": "a"], guessed: ["b (2)"])
+        known.travelling = ["d": "b", "b": "b (2)"]
+        XCTAssertEqual(naming(["d=b", "a=a", "b=b (2)"], known).names, known)
     }
 
     func testATableThatIsNewHereFollowsWholeChains() {
-        let told = ColumnNames(told: ["title": "name", "name": "name (2)"])
-        XCTAssertEqual(naming(["title", "name"], wereHere: nil, told).names.travelling, told.told)
-        XCTAssertEqual(naming(["name"], wereHere: nil, told).names, told)
-        let swapped = ColumnNames(told: ["a": "b", "b": "a"])
-        XCTAssertEqual(naming(["a", "b"], wereHere: nil, swapped).names.travelling, swapped.told)
+        let known = told(["title", "name"], ["title": "name", "name": "name (2)"])
+        let chain = known.told[0].travelling
+        XCTAssertEqual(naming(["title", "name"], wereHere: nil, known).names.travelling, chain)
+        XCTAssertEqual(naming(["name", "title", "more"], wereHere: nil, known).names.travelling, chain)
+        XCTAssertEqual(naming(["name"], wereHere: nil, known).names, known)
+        let swapped = told(["b", "a"], ["a": "b", "b": "a"])
+        XCTAssertEqual(naming(["b", "a"], wereHere: nil, swapped).names.travelling, ["a": "b", "b": "a"])
     }
 
     func testASignCountsMoreThanOtherDevices() {
-        let told = ColumnNames(told: ["title": "label"])
-        XCTAssertEqual(naming(["title=name"], told).names.travelling, ["title": "name"])
+        let known = told(["title"], ["title": "label"])
+        XCTAssertEqual(naming(["title=name"], known).names.travelling, ["title": "name"])
     }
 }
