@@ -109,7 +109,9 @@ package struct ColumnNaming {
         }
         var moves: [Move] = []
         for (name, told) in followed.sorted(by: { $0.key < $1.key }) {
-            if let former = names[name], !new.contains(name) { moves.append(Move(from: former, to: told)) }
+            // In a table made anew, the migration has put the values into their columns.
+            let isSigned = present.contains { equalNames($0.name, name) && $0.former != nil }
+            if let former = names[name], isSigned { moves.append(Move(from: former, to: told)) }
             new.remove(name)
             names[name] = told
         }
@@ -158,8 +160,11 @@ package struct ColumnNaming {
 
     /// True if nothing but names decided what a column is.
     private func isFree(_ name: String) -> Bool {
-        if wereHere == nil || new.contains(name) || isGuessed(names[name]) { return true }
-        // A table made anew with other columns: a name may mean another column.
+        wereHere == nil || isRemade || new.contains(name) || isGuessed(names[name])
+    }
+
+    /// True for a table made anew with other columns: a name may mean another column.
+    private var isRemade: Bool {
         guard let wereHere, !wereHere.isEmpty else { return false }
         return present.allSatisfy { $0.former == nil } && wereHere != Set(present.map { foldedName($0.name) })
     }
@@ -191,7 +196,8 @@ package struct ColumnNaming {
         let given = Set(names.values.map(foldedName))
         result.travelling = before.travelling.filter { names[$0.key] == nil && !given.contains(foldedName($0.value)) }
         for (name, travelling) in names where foldedName(travelling) != name { result.travelling[name] = travelling }
-        let guesses = wereHere == nil ? [] : new.compactMap { names[$0] }.map(foldedName)
+        let free = isRemade ? Set(names.keys) : new
+        let guesses = wereHere == nil ? [] : free.compactMap { names[$0] }.map(foldedName)
         result.guessed = before.guessed.intersection(given).union(guesses)
         return result
     }

@@ -18,11 +18,11 @@ package struct ColumnOrigins {
     /// Records the former columns of all new columns.
     /// - Parameters:
     ///   - registry: the present tables, with new columns registered.
-    ///   - moves: the columns that travel under another name from now on, by the table's travelling name in lower case.
+    ///   - moved: the columns that travel under another name from now on.
     ///   - remade: the columns from before the migration of each table made anew, by the table's number.
     /// - Returns: the columns of each table with another number, by the table's number; empty without any.
     package func update(
-        _ registry: Registry, _ moves: [String: [ColumnNaming.Move]], remade: [Int: [Int]]
+        _ registry: Registry, _ moved: [SchemaNews.Moved], remade: [Int: [Int]]
     ) throws -> [Int: Renamed] {
         let before = try Generations.load(meta)
         var generations = before
@@ -36,7 +36,8 @@ package struct ColumnOrigins {
                     origins[column.id] = gone
                 }
             }
-            let columns = self.renamed(table, moves[foldedName(table.name)] ?? [])
+            let pairs = moved.first { $0.table == table.id }?.pairs ?? []
+            let columns = Dictionary(pairs.map { ($0.from, $0.to) }) { first, _ in first }
             for (former, present) in columns { origins[present] = [former] }
             if !columns.isEmpty { renamed[table.id] = columns }
             for (column, formers) in origins {
@@ -53,17 +54,6 @@ package struct ColumnOrigins {
     private func isGone(_ column: TrackedColumn, _ table: TrackedTable) -> Bool {
         !column.isLocal && !table.keyColumnIDs.contains(column.id) && !column.isHidden
             && !table.localColumns.contains { equalNames($0.baseName, column.baseName) }
-    }
-
-    private func renamed(_ table: TrackedTable, _ moves: [ColumnNaming.Move]) -> Renamed {
-        var renamed: Renamed = [:]
-        for move in moves {
-            guard let former = table.columnID(travelling: move.from), let present = table.columnID(travelling: move.to),
-                former != present
-            else { continue }
-            renamed[former] = present
-        }
-        return renamed
     }
 
     /// Reads the columns from `INSERT INTO ferry_old_3(sequence, c0, c2) VALUES (last_insert_rowid(), OLD."a", OLD."b")`.

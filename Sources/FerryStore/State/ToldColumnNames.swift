@@ -10,7 +10,7 @@ struct ToldColumnNames {
     init(_ connection: SQLConnection) { self.connection = connection }
 
     /// Makes the next access look at the schema again, as after a change.
-    private static func askAgain(_ meta: MetaTable) throws {
+    static func askAgain(_ meta: MetaTable) throws {
         if let version = try meta.integer(.schemaVersion), version >= 0 { try meta.set(.schemaVersion, -1 - version) }
     }
 

@@ -24,7 +24,7 @@ struct SchemaAlteration {
             _ = try tracking.currentRegistry()
             let renamed = RenamedTables(connection)
             let before = try renamed.tables()
-            let columns = RenamedColumns(connection)
+            let columns = RenamedColumns(connection, tracking.surroundings)
             let formerColumns = try columns.columns()
             let tables = try tracking.dropCaptureTriggers()
             try connection.executeScript(sql)

@@ -17,6 +17,8 @@ struct Tracking {
 
     private var meta: MetaTable { MetaTable(connection: connection) }
 
+    var surroundings: StoreAccess.Surroundings { .init(clock: clock, random: random, hooks: MergeHooks()) }
+
     /// Makes Ferry's tables, registers this device and tracks the selected tables. Present rows are recorded as new.
     /// - Parameter rowsAreOld: true if the rows' times are unknown, so they overwrite nothing (`ferry join`).
     /// - Returns: the local tables.
@@ -98,10 +100,10 @@ struct Tracking {
         let unseen = UnseenTables(connection)
         let coverage = try unseen.coverage()
         let present = try PresentTriggers(connection)
-        let moves = try RenamedColumns(connection).update(
+        let columnNames = try RenamedColumns(connection, surroundings).update(
             reader.read(), present, covered: coverage.mapValues(\.columns), columns)
         let schema = try reader.read()
-        let isNews = try moves != nil || !ToldColumnNames.isSameSchema(schema.version, meta)
+        let isNews = try columnNames.isChanged || !ToldColumnNames.isSameSchema(schema.version, meta)
         var plan = try TrackingPlan(kept: connection, schema, isNew: meta.integer(.schemaVersion) == nil && !rowsAreOld)
         let known = Set(try RegisteredTables(connection).numbers())
         let leaving = try Generations.load(meta).leaving
@@ -122,11 +124,9 @@ struct Tracking {
         let meanings = ColumnMeanings(connection, schema)
         if try meanings.update(registry) { registry = try Registry(connection, schema) }
         let remade = coverage.filter { known.contains($0.key) && !triggered.contains($0.key) }.mapValues(\.columns)
-        let renamed = try ColumnOrigins(connection).update(registry, moves ?? [:], remade: remade)
+        let renamed = try ColumnOrigins(connection).update(registry, columnNames.moved, remade: remade)
         if !renamed.isEmpty || !remade.isEmpty { registry = try Registry(connection, schema) }
-        for (number, columns) in renamed {
-            try PendingTable(connection).rename(columns, in: number, width: registry[number].keyColumns.count)
-        }
+        if !columnNames.moved.isEmpty { news.moved = columnNames.moved }
         let ruled = try unseen.recordRules(registry, schema)
         let returned = returnedColumns(registry, registered, coverage.mapValues(\.columns))
         if isPacked { try meanings.appendRewritten(registry) } else { try meanings.recordRewritten(registry) }
@@ -182,6 +182,7 @@ struct Tracking {
         try registry.news.save(meta)
         if isNews { try meta.set(.schemaUnsent, 1) }
         try meta.set(.schemaVersion, reader.version())
+        if columnNames.isPostponed { try ToldColumnNames.askAgain(meta) }
         let plain = try newlyBroken(schema, registry)
         if !plain.isEmpty {
             try PlainReferenceList(connection).enter(plain)
@@ -261,7 +262,11 @@ struct Tracking {
         let areThere = present.are(statements, of: table)
         if !areThere { try drop(present.names(ofTable: table.id)) }
         let added = try BeforeImageTable(table, connection).alter(renamed)
-        for column in added { try recordValues(of: column, table, ofAllRows: written.contains(column.id)) }
+        // The values of moved columns are in the state (`MovedValues`).
+        let moved = Set(renamed.keys).union(renamed.values)
+        for column in added where !moved.contains(column.id) {
+            try recordValues(of: column, table, ofAllRows: written.contains(column.id))
+        }
         if !areThere { try connection.executeScript(statements.joined(separator: ";\n")) }
         return !added.isEmpty
     }

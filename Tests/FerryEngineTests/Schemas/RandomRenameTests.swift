@@ -196,6 +196,12 @@ private struct RenameHistory {
                 return
             }
         }
+        for replica in fleet.replicas {
+            let status = try replica.status()
+            if status.devices.contains(where: { $0.standing != .inStep }) {
+                XCTFail("seed \(seed): not in step\n" + lines.joined(separator: "\n"))
+            }
+        }
         try fleet.assertSoundAndInStep()
     }
 }

@@ -297,20 +297,25 @@ final class RenamedColumnTests: XCTestCase {
     }
 
     func testANameIsUsedAThirdTimeBetweenTwoLooksOfOneDevice() throws {
-        let fleet = try makeFleet()
         let again = """
             ALTER TABLE item RENAME COLUMN name TO other; ALTER TABLE item ADD COLUMN name TEXT DEFAULT 'third'
             """
-        try fleet.shell(0, reuse)
-        try fleet.settle()
-        try fleet.shell(0, again)
-        try fleet.shell(0, "UPDATE item SET name = 'n', other = 'o', title = 't' WHERE id = 1")
-        try fleet.settle()
-        try fleet.shell(1, "UPDATE item SET name = 'TWO' WHERE id = 2")
-        try fleet.shell(1, reuse + ";" + again)
-        try fleet.shell(1, "UPDATE item SET name = 'm', other = 'p' WHERE id = 3")
-        try fleet.assertSettled(
-            "SELECT id, title, other, name FROM item ORDER BY id", "1|t|o|n\n2|TWO|new|third\n3|three|p|m\n")
+        for isHeardBefore in [true, false] {
+            let fleet = try makeFleet()
+            try fleet.shell(0, reuse)
+            if isHeardBefore { try fleet.settle() } else { _ = try fleet.replicas[0].sync() }
+            try fleet.shell(0, again)
+            try fleet.shell(0, "UPDATE item SET name = 'n', other = 'o', title = 't' WHERE id = 1")
+            try fleet.shell(0, "INSERT INTO item(id, title, other, name) VALUES (4, 'tt', 'oo', 'nn')")
+            if isHeardBefore { try fleet.settle() } else { _ = try fleet.replicas[0].sync() }
+            try fleet.shell(1, "UPDATE item SET name = 'TWO' WHERE id = 2")
+            try fleet.shell(1, reuse + ";" + again)
+            try fleet.shell(1, "UPDATE item SET name = 'm', other = 'p' WHERE id = 3")
+            try fleet.shell(1, "INSERT INTO item(id, title, other, name) VALUES (5, 'TT', 'OO', 'NN')")
+            try fleet.assertSettled(
+                "SELECT id, title, other, name FROM item ORDER BY id",
+                "1|t|o|n\n2|TWO|new|third\n3|three|p|m\n4|tt|oo|nn\n5|TT|OO|NN\n")
+        }
     }
 
     /// One device renames, and the other makes the table anew: nothing tells it that the column is the same.
@@ -334,6 +339,48 @@ final class RenamedColumnTests: XCTestCase {
             try fleet.shell(1, "UPDATE item SET title = 'eins' WHERE id = 1")
             try fleet.assertSettled(titles, "1|eins\n2|TWO\n3|Three\n4|vier\n")
         }
+    }
+
+    private let remake = """
+        CREATE TABLE new_item(id INTEGER PRIMARY KEY, title TEXT, name TEXT DEFAULT 'new', size INTEGER);
+        INSERT INTO new_item(id, title, size) SELECT id, name, size FROM item;
+        DROP TABLE item; ALTER TABLE new_item RENAME TO item;
+        """
+
+    /// Values prove which column is which.
+    func testATableMadeAnewInWhichAFormerNameHasAnotherColumn() throws {
+        let fleet = try makeFleet()
+        try fleet.join()
+        try fleet.shell(0, "UPDATE item SET name = 'ONE' WHERE id = 1")
+        _ = try fleet.replicas[0].sync()
+        try fleet.shell(0, remake)
+        try fleet.shell(1, "UPDATE item SET name = 'TWO' WHERE id = 2")
+        try fleet.settle()
+        XCTAssertEqual(
+            try fleet.shell(0, "SELECT id, title, name FROM item ORDER BY id"), "1|ONE|new\n2|TWO|new\n3|three|new\n")
+        XCTAssertEqual(try fleet.shell(1, "SELECT id, name FROM item ORDER BY id"), "1|ONE\n2|TWO\n3|three\n")
+        try fleet.shell(0, "UPDATE item SET name = 'other' WHERE id = 3; INSERT INTO item VALUES (4, 'four', 'x', 4)")
+        // A write that is not sent yet when the table is made anew.
+        try fleet.shell(1, "UPDATE item SET name = 'Three' WHERE id = 3")
+        try fleet.shell(1, remake)
+        try fleet.settle()
+        try fleet.shell(2, remake)
+        try fleet.assertSettled(
+            "SELECT id, title, name FROM item ORDER BY id", "1|ONE|new\n2|TWO|new\n3|Three|other\n4|four|x\n")
+        try fleet.join()
+        try fleet.shell(3, "INSERT INTO item VALUES (5, 'five', 'y', 5)")
+        try fleet.assertSettled("SELECT title, name FROM item WHERE id > 3 ORDER BY id", "four|x\nfive|y\n")
+    }
+
+    /// One device has rows that prove the names, and another device has none when it makes the table anew.
+    func testAnEmptyTableMadeAnewFollowsTheDeviceWithRows() throws {
+        let fleet = try makeFleet("CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT, size INTEGER)")
+        try fleet.shell(0, "INSERT INTO item VALUES (1, 'one', 1), (2, 'two', 2)")
+        _ = try fleet.replicas[0].sync()
+        try fleet.shell(0, remake)
+        try fleet.shell(1, remake + "INSERT INTO item VALUES (3, 'three', 'x', 3)")
+        try fleet.assertSettled(
+            "SELECT id, title, name, size FROM item ORDER BY id", "1|one|new|1\n2|two|new|2\n3|three|x|3\n")
     }
 
     func testADatabaseWithRowsJoinsUnderEitherName() throws {
