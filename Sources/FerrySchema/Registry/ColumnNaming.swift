@@ -217,11 +217,17 @@ extension RecordedKeys {
                 continue
             }
             let order = table.columns.map { foldedName($0.name) }
-            let decided = ColumnNaming(
-                table.columns.map { .init($0.name) }, wereHere: nil, order: order, ColumnNames(told: [told])
-            ).decided().names
             // A column that is gone may come back under its name.
-            names[record.name] = order == told.columns ? ColumnNames(told.travelling, told: [told]) : decided
+            var known = ColumnNames(told.travelling, told: [told])
+            if order != told.columns {
+                known =
+                    ColumnNaming(
+                        table.columns.map { .init($0.name) }, wereHere: nil, order: order, ColumnNames(told: [told])
+                    ).decided().names
+            }
+            // The other device may have guessed.
+            known.guessed = Set(known.travelling.values.map(foldedName))
+            names[record.name] = known
         }
         return names
     }

@@ -45,7 +45,8 @@ struct RenamedColumns {
                 if names[table.name].told.isEmpty { continue }
                 names[table.name] =
                     ColumnNaming(
-                        present(table, [:], keys: []), wereHere: nil, reserved: keys(table), order: order(table),
+                        present(table, [:], keys: [], besides: keys(table)), wereHere: nil, reserved: keys(table),
+                        order: order(table),
                         names[table.name]
                     ).decided().names
                 continue
@@ -57,11 +58,13 @@ struct RenamedColumns {
                 evidence = known
                 signs = try known.signs(table, shown.number, covered: look.covered)
             }
+            // Key columns travel under their own names, also those of a key that is about to leave.
+            let reserved = keys(table).union(leavingKeys(shown.number, generations))
             func decided(_ names: ColumnNames) -> (names: ColumnNames, moves: [ColumnNaming.Move]) {
                 ColumnNaming(
-                    present(table, signs ?? [:], keys: look.key),
+                    present(table, signs ?? [:], keys: look.key, besides: reserved),
                     wereHere: signs != nil ? [] : look.covered.isEmpty ? nil : look.names,
-                    reserved: keys(table).union(leavingKeys(shown.number, generations)), order: order(table), names
+                    reserved: reserved, order: order(table), names
                 ).decided()
             }
             var found = decided(before[table.name])
@@ -107,9 +110,8 @@ struct RenamedColumns {
 
     /// The columns outside of the key, with the travelling names that signs tell.
     private func present(
-        _ table: SchemaTable, _ signs: [String: String], keys: Set<String>
+        _ table: SchemaTable, _ signs: [String: String], keys: Set<String>, besides reserved: Set<String>
     ) -> [ColumnNaming.Present] {
-        let reserved = self.keys(table)
         return table.columns.filter { !$0.isGenerated && !reserved.contains(foldedName($0.name)) }.map { column in
             let former = signs[foldedName(column.name)].flatMap { keys.contains(foldedName($0)) ? nil : $0 }
             return .init(column.name, former: former)
