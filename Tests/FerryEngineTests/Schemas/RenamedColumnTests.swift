@@ -1,8 +1,9 @@
 import FerryCore
-import FerryEngine
 import FerrySchema
 import FerryTestSupport
 import XCTest
+
+@testable import FerryEngine
 
 /// A column gets another name, or a migration computes its values, on every device at a time of its own. Nobody writes
 /// when a migration runs, so no write and no deletion may be lost by one.
@@ -485,5 +486,30 @@ final class RenamedColumnTests: XCTestCase {
         try fleet.settle()
         try fleet.assertEqual("SELECT performer, artist, n FROM album ORDER BY n, performer")
         try fleet.assertSoundAndInStep()
+    }
+
+    func testASnapshotHasTheNames() throws {
+        let fleet = try makeFleet()
+        try fleet.shell(0, reuse)
+        try fleet.shell(0, "UPDATE item SET name = 'other' WHERE id = 3")
+        try fleet.settle()
+        try fleet.shell(1, "UPDATE item SET name = 'TWO' WHERE id = 2")
+        try fleet.settle()
+        let rows = "SELECT id, title, name FROM item ORDER BY id"
+        let expected = "1|one|new\n2|TWO|new\n3|three|other\n"
+        // The second device has the former schema, and hands on the values of the column that it lacks.
+        for device in 0...1 {
+            let file = fleet.folder.appendingPathComponent("file\(device).ferry").path
+            _ = try fleet.replicas[device].exportSnapshot(to: file)
+            let path = fleet.databasePath(fleet.replicas.count)
+            let replica = try ReplicaSetup().importDatabase(
+                at: path, from: file, containerPath: fleet.containerPath, name: "from \(device)"
+            ).replica
+            fleet.replicas.append(try XCTUnwrap(replica))
+            XCTAssertEqual(try fleet.shell(2 + device, rows), expected)
+        }
+        try fleet.shell(1, reuse)
+        try fleet.shell(3, "INSERT INTO item VALUES (4, 'four', 4, 'x')")
+        try fleet.assertSettled(rows, expected + "4|four|x\n")
     }
 }
