@@ -267,6 +267,19 @@ public struct UndeclaredReference: Hashable, Codable, Sendable {
     }
 }
 
+/// A column with another name in the schema's statements.
+package struct RenamedColumn: Codable, Hashable, Sendable {
+    /// The name under which the column travels.
+    package var name: String
+    /// The name in the statements.
+    package var localName: String
+
+    package init(name: String, localName: String) {
+        self.name = name
+        self.localName = localName
+    }
+}
+
 /// A travelling table, and how its objects are identified.
 package struct TrackedTableRecord: Equatable, Sendable {
     /// The name under which the table travels.
@@ -278,20 +291,25 @@ package struct TrackedTableRecord: Equatable, Sendable {
     package var keyCollations: [String]
     /// The present columns of a declared identity, if some were renamed; empty text for a column that is gone.
     package var identityColumns: [String]
+    /// The columns that the statements have under another name, in the order of the names in the statements.
+    package var renamedColumns: [RenamedColumn]
 
     package init(
         name: String, identity: TableIdentity, localName: String? = nil, keyCollations: [String] = [],
-        identityColumns: [String] = []
+        identityColumns: [String] = [], renamedColumns: [RenamedColumn] = []
     ) {
         self.name = name
         self.identity = identity
         self.localName = localName
         self.keyCollations = keyCollations
         self.identityColumns = identityColumns
+        self.renamedColumns = renamedColumns
     }
 
     /// True if the statements do not describe the table as it travels.
-    package var hasPast: Bool { localName != nil || !keyCollations.isEmpty || !identityColumns.isEmpty }
+    package var hasPast: Bool {
+        localName != nil || !keyCollations.isEmpty || !identityColumns.isEmpty || !renamedColumns.isEmpty
+    }
 
     /// The name in the schema's statements.
     package var statementName: String { localName ?? name }

@@ -55,8 +55,8 @@ enum SchemaEncoding {
         if form == .withPast { try writePast(schema.tracked, names: &names, to: &writer) }
     }
 
-    /// Writes how many tables have a past. Then come each table's place, the name in the statements, the collations, and the
-    /// columns of the identity.
+    /// Writes how many tables have a past. Then come each table's place, the name in the statements, the collations, the
+    /// columns of the identity, and the renamed columns.
     private static func writePast(
         _ tracked: [TrackedTableRecord], names: inout NameDictionary, to writer: inout ByteWriter
     ) throws(FerryError) {
@@ -68,6 +68,11 @@ enum SchemaEncoding {
             for list in [table.keyCollations, table.identityColumns] {
                 writer.writeVarint(UInt64(list.count))
                 for name in list { writer.writeVarint(UInt64(try names.index(of: name))) }
+            }
+            writer.writeVarint(UInt64(table.renamedColumns.count))
+            for column in table.renamedColumns {
+                writer.writeVarint(UInt64(try names.index(of: column.name)))
+                writer.writeVarint(UInt64(try names.index(of: column.localName)))
             }
         }
     }
@@ -113,7 +118,7 @@ enum SchemaEncoding {
         _ tracked: inout [TrackedTableRecord], _ names: [String], budget: inout SegmentBudget,
         from reader: inout ByteReader
     ) throws(FerryError) {
-        let count = try reader.readCount(minimumBytes: 4)
+        let count = try reader.readCount(minimumBytes: 5)
         guard count <= tracked.count else { throw ByteReader.malformed("a schema tells of more tables than it tracks") }
         try budget.take(count, .schemaEntries)
         for _ in 0..<count {
@@ -126,6 +131,7 @@ enum SchemaEncoding {
             let columns = tracked[Int(place)].identity.columnCount
             tracked[Int(place)].keyCollations = try readList(atMost: columns, names, budget: &budget, from: &reader)
             tracked[Int(place)].identityColumns = try readList(atMost: columns, names, budget: &budget, from: &reader)
+            tracked[Int(place)].renamedColumns = try readRenamed(names, budget: &budget, from: &reader)
         }
     }
 
@@ -138,6 +144,21 @@ enum SchemaEncoding {
         var list: [String] = []
         for _ in 0..<count { list.append(try TableLayout.readName(names, from: &reader)) }
         return list
+    }
+
+    private static func readRenamed(
+        _ names: [String], budget: inout SegmentBudget, from reader: inout ByteReader
+    ) throws(FerryError) -> [RenamedColumn] {
+        let count = try reader.readCount(minimumBytes: 2)
+        try budget.take(count, .layoutColumns)
+        var columns: [RenamedColumn] = []
+        for _ in 0..<count {
+            columns.append(
+                RenamedColumn(
+                    name: try TableLayout.readName(names, from: &reader),
+                    localName: try TableLayout.readName(names, from: &reader)))
+        }
+        return columns
     }
 
     private static func readReferences(

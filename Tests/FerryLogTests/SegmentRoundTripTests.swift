@@ -50,6 +50,11 @@ final class SegmentRoundTripTests: XCTestCase {
                         name: "place", identity: .key(["name"]), localName: "city", keyCollations: ["RTRIM"]),
                     TrackedTableRecord(
                         name: "genre", identity: .declared(["name", "kind"]), identityColumns: ["label", ""]),
+                    TrackedTableRecord(
+                        name: "list", identity: .surrogate,
+                        renamedColumns: [
+                            .init(name: "name (2)", localName: "name"), .init(name: "name", localName: "title"),
+                        ]),
                 ], references: references)
             try roundTrip([telling])
         }

@@ -288,6 +288,9 @@ def schema(form, dictionaries, reader):
             need(place < len(tracked), "a table with a past is not tracked")
             lists = [[dictionaries.name(reader) for _ in range(reader.varint())] for _ in range(2)]
             yield " ".join([f"past {tracked[place]}: {name}"] + lists[0] + ["by"] * bool(lists[1]) + lists[1])
+            for _ in range(reader.varint()):
+                column, local = dictionaries.name(reader), dictionaries.name(reader)
+                yield f"column {tracked[place]}.{column}: {local}"
 
 
 # Segments

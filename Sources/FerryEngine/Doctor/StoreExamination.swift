@@ -87,6 +87,14 @@ struct StoreExamination {
         for apart in try replica.tablesApart(replica.store.reading()) {
             report.add(.init(.warning, "table \(apart.table)", apart.problem, advice: TableApart.advice))
         }
+        for table in status.kept {
+            report.add(
+                .init(
+                    .warning, "table \(table.name)",
+                    "The table travels on other devices, and stays here: \(table.reason).",
+                    advice: "Everything else goes on. Changes of both sides are kept, and meet once the reason is gone."
+                ))
+        }
         for table in try replica.store.reading().waitingTables {
             report.add(.init(.warning, "table \(table.table)", table.problem, advice: WaitingTable.advice))
         }

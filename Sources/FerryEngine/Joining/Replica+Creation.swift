@@ -115,6 +115,12 @@ extension Replica {
         selection.travelling = plan.leftOut.map(\.name).filter { names.contains(foldedName($0)) }
         selection.movedKeys = movedKeys
         selection.renamed = everything.renamed
+        selection.renamedColumns = try store.columnNames(by: record, recorded)
+        selection.references = record.references.map { reference in
+            let renamed = record.tracked.first { equalNames($0.name, reference.table) }?.renamedColumns ?? []
+            let column = renamed.first { equalNames($0.localName, reference.column) }?.name ?? reference.column
+            return UndeclaredReference(table: reference.table, column: column, parent: reference.parent)
+        }
         selection.keyCollations = recorded.collations
         for table in record.tracked where !table.identityColumns.isEmpty {
             selection.identityColumns[foldedName(table.name)] = table.identityColumns

@@ -12,6 +12,7 @@ extension Replica {
         let rows = try store.findRows(table: table, key: key)
         let (reader, gaps) = try readLogs(of: rows)
         let names = try store.reading().names
+        let columns = try store.localColumnNames(ofTable: reader.table)
         let histories = try rows.map { row in
             let operations = reader.history(of: row.object)
             let shown = try store.localValues(
@@ -24,7 +25,8 @@ extension Replica {
                     deviceName: names[operation.stamp.device] ?? operation.stamp.device.description,
                     sequence: operation.sequence, kind: ChangeKind(operation.kind),
                     values: operation.values.map {
-                        NamedValue(column: $0.column, value: shown[$0.column] ?? $0.value)
+                        NamedValue(
+                            column: columns[foldedName($0.column)] ?? $0.column, value: shown[$0.column] ?? $0.value)
                     })
             }
             return RowHistory(row: row, changes: changes)

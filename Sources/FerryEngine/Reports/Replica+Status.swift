@@ -229,13 +229,16 @@ extension Replica {
             changes += found.prefix(limit)
         }
         changes.sort { $0.time != $1.time ? $0.time > $1.time : $0.object < $1.object }
+        var columns: [String: [String: String]] = [:]
         return try changes.prefix(limit).map { change in
-            LogEntry(
+            let local = try columns[change.table] ?? store.localColumnNames(ofTable: change.table)
+            columns[change.table] = local
+            return LogEntry(
                 timeMilliseconds: change.time.isKnown ? change.time.milliseconds : nil,
                 device: names[change.device] ?? change.device.description,
                 sequence: change.sequence, table: tables.local(change.table),
                 key: try store.knownKey(table: change.table, object: change.object), object: change.object,
-                operation: ChangeKind(change.kind), columns: change.columns)
+                operation: ChangeKind(change.kind), columns: change.columns.map { local[foldedName($0)] ?? $0 })
         }
     }
 }

@@ -7,6 +7,12 @@ package struct WatchConfiguration: Sendable {
     package var quietMilliseconds = 3
     /// The maximum time that changes wait for a quiet database, in milliseconds.
     package var gatherMilliseconds = 50
+    /// After a change of the schema, how long nothing may be written before the loop makes a pass, and the maximum time to wait
+    /// for that, in milliseconds: of commits, and of a statement that has the database locked. A migration may run statement by
+    /// statement.
+    package var schemaRestMilliseconds = 1000
+    package var schemaWaitMilliseconds = 10_000
+    package var migrationMilliseconds = 60_000
     /// When the loop looks at the container without an event.
     package var poll = PollSchedule()
     /// The interval between looks at every device's files, whatever the heads announce, in milliseconds.

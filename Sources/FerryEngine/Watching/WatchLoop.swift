@@ -200,8 +200,35 @@ package final class WatchLoop: Sendable {
         }
     }
 
+    /// Waits while a program migrates the database statement by statement. A table that is there for a moment only, as in
+    /// SQLite's twelve steps, never travels then.
+    private func restAfterMigration() throws {
+        guard try replica.store.hasOtherSchema() else { return }
+        let start = watcher.now
+        var (quietSince, isLocked) = (start, false)
+        var version = try replica.store.dataVersion()
+        while !hasToStop {
+            let now = watcher.now
+            let longest = isLocked ? configuration.migrationMilliseconds : configuration.schemaWaitMilliseconds
+            if start.duration(to: now).wholeMilliseconds >= longest { return }
+            let remaining = configuration.schemaRestMilliseconds - quietSince.duration(to: now).wholeMilliseconds
+            if remaining <= 0 {
+                // A statement that copies a table may take minutes.
+                isLocked = replica.store.isBeingWritten()
+                if !isLocked { return }
+                quietSince = now
+                continue
+            }
+            _ = watcher.wait(timeoutMilliseconds: remaining)
+            let present = try replica.store.dataVersion()
+            if present != version { (version, quietSince) = (present, watcher.now) }
+        }
+    }
+
     private func pass(_ turns: inout WatchTurns) {
         do {
+            try restAfterMigration()
+            if hasToStop { return }
             // Watches before looking, so that no change falls between.
             watchDirectories(&turns)
             if turns.dataVersion == nil { turns.dataVersion = try replica.store.dataVersion() }

@@ -96,6 +96,8 @@ package struct MetaTable {
         case contentSettings
         /// Set if the tables of contents and documents are there (`DocumentTables`).
         case documents
+        /// The names of renamed columns, as JSON (`ColumnNameList`).
+        case columnNames
         /// Set if the schema must go out with the next changeset.
         case schemaUnsent
         /// The container's tracked tables as received, as JSON.

@@ -150,37 +150,6 @@ package struct PendingTable {
         }
     }
 
-    /// Gives renamed columns their present numbers in a table's pending changes.
-    /// - Parameters:
-    ///   - columns: present numbers by former numbers.
-    ///   - width: the number of the table's key columns.
-    package func rename(_ columns: [Int: Int], in table: Int, width: Int) throws {
-        let named: [PendingEvent] = [.update, .review, .reference]
-        let events = named.map { "\($0.rawValue)" }.joined(separator: ", ")
-        let changes = try connection.rows(
-            "SELECT sequence, event, mask FROM ferry_pending WHERE \"table\" = \(table) AND event IN (\(events)) "
-                + "ORDER BY sequence")
-        for change in changes {
-            guard case .integer(let mask) = change[2] else { continue }
-            let masks: [Int64]
-            if change[1] == .integer(Int64(PendingEvent.reference.rawValue)) {
-                // The record names a single column.
-                masks = [Int64(columns[Int(mask)] ?? Int(mask))]
-            } else {
-                masks = ColumnMask.masks(of: ColumnMask.columns(of: mask).map { columns[$0] ?? $0 })
-            }
-            guard let first = masks.first, masks != [mask] else { continue }
-            try connection.execute(
-                "UPDATE ferry_pending SET mask = ? WHERE sequence = ?", .integer(first), change[0])
-            for further in masks.dropFirst() {
-                let others = "\"table\", event, at, value, \(Self.slots(width))"
-                try connection.execute(
-                    "INSERT INTO ferry_pending(mask, \(others)) SELECT ?, \(others) FROM ferry_pending WHERE sequence = ?",
-                    .integer(further), change[0])
-            }
-        }
-    }
-
     /// The keys and times of updates of a column, as SQL values in the order of `restore`.
     package func texts(ofUpdatesOf column: Int, in table: Int, width: Int) throws -> [String] {
         let slots = (0..<width).map { "quote(k\($0))" }.joined(separator: " || ', ' || ")

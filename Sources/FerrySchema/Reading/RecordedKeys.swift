@@ -7,6 +7,9 @@ import FerrySQL
 /// A table's identity does not say which column holds the integers, and how keys are compared. The text of the table does.
 package struct RecordedKeys {
     private var tables: [String: SchemaTable] = [:]
+    /// The names of the columns of tables with renamed columns, in order and in lower case, by the table's travelling name in
+    /// lower case.
+    package private(set) var columns: [String: [String]] = [:]
     /// The collations under which key values derive the same ID, by the table's travelling name in lower case.
     package private(set) var collations: [String: [String]] = [:]
 
@@ -14,15 +17,18 @@ package struct RecordedKeys {
     package init(_ record: SchemaRecord) throws {
         for tracked in record.tracked {
             let isKey = if case .key = tracked.identity { true } else { false }
-            guard isKey || tracked.identity == .surrogate else { continue }
+            guard isKey || tracked.identity == .surrogate || !tracked.renamedColumns.isEmpty else { continue }
             let name = foldedName(tracked.statementName)
             guard let text = record.statements.first(where: { $0.type == "table" && foldedName($0.name) == name })
             else { continue }
             let table = try Self.table(tracked.statementName, text.sql)
+            if !tracked.renamedColumns.isEmpty {
+                columns[foldedName(tracked.name)] = table.map { $0.columns.map { foldedName($0.name) } }
+            }
             if isKey {
                 collations[foldedName(tracked.name)] =
                     tracked.keyCollations.isEmpty ? table.map(KeyEquality.identityCollations) : tracked.keyCollations
-            } else {
+            } else if tracked.identity == .surrogate {
                 tables[foldedName(tracked.name)] = table
             }
         }

@@ -22,7 +22,7 @@ package struct ReferenceCheck {
     private func check(_ reference: UndeclaredReference) throws {
         let child = try table(reference.table, reference)
         let parent = try table(reference.parent, reference)
-        guard let column = child.column(reference.column), !column.isGenerated else {
+        guard let column = child.column(travelling: reference.column), !column.isGenerated else {
             throw refusal(reference, "“\(child.name)” has no such column that is stored. Check the spelling.")
         }
         guard parent.primaryKey.count == 1 else {

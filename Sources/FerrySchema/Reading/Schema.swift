@@ -53,6 +53,14 @@ package struct SchemaTable: Sendable {
         columns.first { equalNames($0.name, name) }
     }
 
+    /// The column that travels under a name.
+    package func column(travelling name: String) -> SchemaColumn? {
+        columns.first { equalNames($0.travellingName, name) }
+    }
+
+    /// The name under which a column travels.
+    package func travellingName(_ column: String) -> String { self.column(column)?.travellingName ?? column }
+
     /// The name in SQL.
     package var quotedName: String { quoted(localName) }
 }
@@ -75,6 +83,8 @@ package struct SchemaTable: Sendable {
     }
 
     package var name: String
+    /// The name under which the column travels (`ColumnNames`).
+    package var travellingName: String
     package var affinity: Affinity
     /// The collation's name in capitals (`collationName`).
     package var collation: String

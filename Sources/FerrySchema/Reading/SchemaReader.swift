@@ -7,9 +7,11 @@ package struct SchemaReader {
 
     package func version() throws -> Int64 { Int64(try connection.count("PRAGMA schema_version")) }
 
-    /// Reads the schema, with renamed tables under their travelling names.
-    /// - Parameter names: the names of renamed tables; `nil` for the names recorded in the database.
-    package func read(_ names: TableNames? = nil) throws -> Schema {
+    /// Reads the schema, with renamed tables and columns under their travelling names.
+    /// - Parameters:
+    ///   - names: the names of renamed tables; `nil` for the names recorded in the database.
+    ///   - columns: the names of renamed columns; `nil` for the names recorded in the database.
+    package func read(_ names: TableNames? = nil, columns: ColumnNameList? = nil) throws -> Schema {
         var tables: [SchemaTable] = []
         // `table_list` reports shadow tables and WITHOUT ROWID; `sqlite_schema` reports order and text.
         var kinds: [String: (kind: String, withoutRowID: Bool)] = [:]
@@ -39,8 +41,9 @@ package struct SchemaReader {
             return OwnNames.table(ofTrigger: String(decoding: bytes, as: UTF8.self)) == nil
         }
         let travelling = try (names ?? .load(connection)).travelling(among: tables.map(\.localName))
+        let columns = try columns ?? .load(connection)
         return Schema(
-            version: try version(), tables: tables.map { $0.renamed(travelling) }, hasTriggers: hasTriggers)
+            version: try version(), tables: tables.map { $0.renamed(travelling, columns) }, hasTriggers: hasTriggers)
     }
 
     /// True if a table's name begins with `ferry_`, and the table is none of Ferry's own that travel.
@@ -67,7 +70,8 @@ package struct SchemaReader {
             if row.int(4) == 1 { return }
             table.columns.append(
                 SchemaColumn(
-                    name: column, affinity: Self.affinity(ofDeclaredType: type, isStrict: table.isStrict),
+                    name: column, travellingName: column,
+                    affinity: Self.affinity(ofDeclaredType: type, isStrict: table.isStrict),
                     collation: "BINARY", isGenerated: row.int(4) != 0,
                     generatedSQL: row.int(4) != 0 ? generated[foldedName(column)] : nil,
                     defaultSQL: row.optionalString(2).map(DefaultText.expression), isNotNull: row.int(5) != 0))
@@ -177,15 +181,17 @@ package struct SchemaReader {
 }
 
 extension SchemaTable {
-    /// The table and the parents of its foreign keys under their travelling names.
-    fileprivate func renamed(_ travelling: [String: String]) -> SchemaTable {
-        if travelling.isEmpty { return self }
+    /// The table, its columns and the parents of its foreign keys under their travelling names.
+    fileprivate func renamed(_ travelling: [String: String], _ columnNames: ColumnNameList) -> SchemaTable {
+        if travelling.isEmpty, columnNames.isEmpty { return self }
         var table = self
         table.name = travelling[foldedName(localName)] ?? localName
         for index in foreignKeys.indices {
             let parent = foreignKeys[index].parentTable
             table.foreignKeys[index].parentTable = travelling[foldedName(parent)] ?? parent
         }
+        let names = columnNames[table.name]
+        for index in columns.indices { table.columns[index].travellingName = names.travelling(columns[index].name) }
         return table
     }
 }

@@ -28,6 +28,14 @@ package struct ColumnMeaning: Codable, Equatable, Sendable {
     /// The table of a target.
     private static func parent(_ target: String) -> Substring { target.prefix { $0 != "(" && $0 != "." } }
 
+    /// The name of a target's table, in lower case.
+    package static func parent(ofTarget target: String) -> String { String(parent(target)) }
+
+    /// The target in a variant's name; `nil` for a plain name.
+    package static func target(of name: String) -> String? {
+        name.range(of: " → ").map { String(name[$0.upperBound...]) }
+    }
+
     /// Names the column under a different meaning.
     package static func variant(_ column: String, _ target: String) -> String { "\(column) → \(target)" }
 
@@ -44,10 +52,11 @@ extension SchemaTable {
         var targets: Set<String> = []
         for key in foreignKeys where key.columns.count == 1 && equalNames(key.columns[0], column) {
             guard let parent = schema.table(key.parentTable) else { return nil }
-            let name = key.parentColumns.first ?? (parent.primaryKey.count == 1 ? parent.primaryKey[0] : "")
-            let isKey = parent.primaryKey.count == 1 && equalNames(parent.primaryKey[0], name)
+            let local = key.parentColumns.first ?? (parent.primaryKey.count == 1 ? parent.primaryKey[0] : "")
+            let isKey = parent.primaryKey.count == 1 && equalNames(parent.primaryKey[0], local)
             // An integer key may become a key of a different type under the same name.
-            let type = parent.isIntegerKey ? "" : parent.column(name).map { " \($0.affinity)" } ?? ""
+            let type = parent.isIntegerKey ? "" : parent.column(local).map { " \($0.affinity)" } ?? ""
+            let name = parent.travellingName(local)
             targets.insert(foldedName(isKey ? "\(parent.name)(\(name)\(type))" : "\(parent.name).\(name)"))
         }
         return targets.sorted().joined(separator: ", ")
@@ -87,7 +96,7 @@ package struct ColumnMeanings {
             guard let local = schema.table(table.name), !registry.leaving.contains(table.id) else { continue }
             let key = Set(table.keyColumnIDs)
             for column in table.localColumns where !key.contains(column.id) {
-                let name = foldedName(column.name)
+                let name = foldedName(column.baseName)
                 guard let target = local.target(of: column.name, schema) else { continue }
                 let known = generations.meanings["\(table.id)"]?[name]
                 // A column that never referred to anything has no meaning.
@@ -100,11 +109,11 @@ package struct ColumnMeanings {
                     ?? ColumnMeaning(
                         target: target, plainTarget: hadValues ? "" : target, isPlainObject: isObject && !hadValues)
                 meaning.target = target
-                if column.formerName != nil, meaning.plainTarget == target { meaning.plainTarget = nil }
+                if column.isVariant, meaning.plainTarget == target { meaning.plainTarget = nil }
                 generations.meanings["\(table.id)", default: [:]][name] = meaning
-                guard column.formerName == nil, meaning.differs(from: target, isObject: isObject) else { continue }
+                guard !column.isVariant, meaning.differs(from: target, isObject: isObject) else { continue }
                 try Registry.register(
-                    table.name, table.identity, columns: [ColumnMeaning.variant(column.name, target)], &numbers,
+                    table.name, table.identity, columns: [ColumnMeaning.variant(column.baseName, target)], &numbers,
                     in: connection)
                 isChanged = true
             }
@@ -122,7 +131,7 @@ package struct ColumnMeanings {
                 let rows = try PendingTable(connection).texts(
                     ofUpdatesOf: column.id, in: table.id, width: table.keyColumns.count)
                 for row in rows {
-                    let name = foldedName(ColumnMeaning.base(of: column.name) ?? column.name)
+                    let name = foldedName(column.baseName)
                     generations.rewritten["\(table.id)", default: [:]][name, default: []].append(row)
                 }
             }
@@ -137,7 +146,7 @@ package struct ColumnMeanings {
         for (number, columns) in generations.rewritten.sorted(by: { $0.key < $1.key }) {
             guard let table = Int(number).flatMap({ registry.tables[$0] }), table.isLocal else { continue }
             for (name, rows) in columns.sorted(by: { $0.key < $1.key }) {
-                guard let column = table.localColumns.first(where: { equalNames($0.name, name) }) else { continue }
+                guard let column = table.localColumns.first(where: { equalNames($0.baseName, name) }) else { continue }
                 for row in rows {
                     try PendingTable(connection).restore(
                         row, ofUpdateOf: column.id, in: table.id, width: table.keyColumns.count)

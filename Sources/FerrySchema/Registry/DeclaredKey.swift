@@ -8,6 +8,8 @@ package struct DeclaredKey: Hashable, Sendable {
     package var localChild: String
     package var localParent: String
     package var columns: [String]
+    /// The names under which `columns` travel.
+    package var travellingColumns: [String]
     package var parent: String
     /// In the order of `columns`.
     package var parentColumns: [String]
@@ -21,7 +23,7 @@ package struct DeclaredKey: Hashable, Sendable {
     /// The text is the same on every device: ASCII letters fold, as in names. The text is compared and never parsed,
     /// because names may hold any character.
     package var target: String {
-        foldedName("\(Self.prefix)\(child).\(columns.joined(separator: ","))=\(parent)")
+        foldedName("\(Self.prefix)\(child).\(travellingColumns.joined(separator: ","))=\(parent)")
     }
 
     package static let prefix = "reference:"
@@ -78,7 +80,7 @@ extension Schema {
         }
         return DeclaredKey(
             child: child.name, localChild: child.localName, localParent: parent.localName, columns: key.columns,
-            parent: parent.name,
+            travellingColumns: key.columns.map(child.travellingName), parent: parent.name,
             parentColumns: names.map { parent.column($0)?.name ?? $0 }, collations: collations,
             childKey: child.primaryKey)
     }

@@ -18,7 +18,7 @@ package enum DigestCoverage {
     private static func token(_ table: TrackedTable) -> UInt32 {
         var hash = WordHash()
         hash.absorb(foldedName(table.name))
-        for column in table.localColumns.sorted(by: { foldedName($0.name) < foldedName($1.name) }) {
+        for column in table.localColumns.sorted(by: { foldedName($0.travellingName) < foldedName($1.travellingName) }) {
             hash.absorb(foldedName(column.travellingName))
             hash.absorb("\(column.affinity)")
         }

@@ -51,6 +51,7 @@ package struct NewestSchema {
             var localName: String?
             var keyCollations: [String]?
             var identityColumns: [String]?
+            var renamedColumns: [RenamedColumn]?
         }
 
         var time: UInt64
@@ -73,7 +74,8 @@ package struct NewestSchema {
                 Table(
                     name: $0.name, identity: IdentityText.format($0.identity), localName: $0.localName,
                     keyCollations: $0.keyCollations.isEmpty ? nil : $0.keyCollations,
-                    identityColumns: $0.identityColumns.isEmpty ? nil : $0.identityColumns)
+                    identityColumns: $0.identityColumns.isEmpty ? nil : $0.identityColumns,
+                    renamedColumns: $0.renamedColumns.isEmpty ? nil : $0.renamedColumns)
             }
             references = schema.record.references
         }
@@ -88,7 +90,8 @@ package struct NewestSchema {
                 tracked: try tracked.map {
                     .init(
                         name: $0.name, identity: try IdentityText.parse($0.identity), localName: $0.localName,
-                        keyCollations: $0.keyCollations ?? [], identityColumns: $0.identityColumns ?? [])
+                        keyCollations: $0.keyCollations ?? [], identityColumns: $0.identityColumns ?? [],
+                        renamedColumns: $0.renamedColumns ?? [])
                 },
                 references: references)
             return StampedSchema(record: record, stamp: Stamp(time: HybridTime(rawValue: time), device: device))

@@ -76,7 +76,7 @@ extension Registry {
         case .column(let name, let column):
             for table in tables(named: name) {
                 table.policies.append(setting)
-                guard let number = table.columnID(column), table.objectionToPolicy(of: number) == nil,
+                guard let number = table.column(ofPolicy: column), table.objectionToPolicy(of: number) == nil,
                     let policy = ColumnPolicy(word: setting.word)
                 else { continue }
                 table.columns[number].policy = policy
@@ -97,18 +97,32 @@ extension TrackedTable {
         return nil
     }
 
+    /// The column that a policy means by its travelling name.
+    package func column(ofPolicy name: String) -> Int? {
+        localColumns.first { equalNames($0.baseName, name) }?.id ?? columnID(travelling: name)
+    }
+
     /// The position of a UNIQUE index, by name or by table and columns.
     package func uniqueIndex(named name: String) -> Int? {
         let wanted = Self.spaceless(name)
-        return uniqueIndexes.indices.first {
-            foldedName(uniqueIndexes[$0].name) == foldedName(name) || columnName(of: uniqueIndexes[$0]) == wanted
-        }
+        return uniqueIndexes.indices.first { foldedName(uniqueIndexes[$0].name) == foldedName(name) }
+            ?? uniqueIndexes.indices.first { columnName(of: uniqueIndexes[$0]) == wanted }
+            ?? uniqueIndexes.indices.first { localName(of: uniqueIndexes[$0]) == wanted }
     }
 
-    /// Names an unnamed UNIQUE constraint: `song(isrc)`.
+    /// Names an unnamed UNIQUE constraint by the travelling names: `song(isrc)`.
     package func columnName(of index: TrackedUniqueIndex) -> String {
-        let terms = index.terms.map { term in term.column.map { columns[$0].name } ?? term.expression ?? "" }
-        return Self.spaceless("\(name)(\(terms.joined(separator: ",")))")
+        Self.spaceless("\(name)(\(terms(of: index, \.baseName)))")
+    }
+
+    /// Names an unnamed UNIQUE constraint by the names in the database.
+    package func localName(of index: TrackedUniqueIndex) -> String {
+        Self.spaceless("\(localName)(\(terms(of: index, \.name)))")
+    }
+
+    private func terms(of index: TrackedUniqueIndex, _ name: KeyPath<TrackedColumn, String>) -> String {
+        index.terms.map { term in term.column.map { columns[$0][keyPath: name] } ?? term.expression ?? "" }
+            .joined(separator: ",")
     }
 
     private static func spaceless(_ name: String) -> String { foldedName(String(name.filter { $0 != " " })) }

@@ -167,23 +167,22 @@ package struct Registry: Sendable {
         leaving: Set<String>
     ) {
         for column in local.columns where !column.isGenerated {
-            let known = meanings[foldedName(column.name)]
+            let name = column.travellingName
+            let known = meanings[foldedName(name)]
             let target = local.target(of: column.name, schema) ?? known?.target ?? ""
-            let variant = ColumnMeaning.variant(column.name, target)
+            let variant = ColumnMeaning.variant(name, target)
             if let known, known.target != target, !leaving.isEmpty,
                 local.parents(of: column.name).contains(where: { leaving.contains(foldedName($0)) })
             {
-                table.hide(column.name)
+                table.hide(name)
                 continue
             }
             guard let number = table.columns.firstIndex(where: { equalNames($0.name, variant) }) else { continue }
-            table.hide(column.name)
+            table.hide(name)
             table.columns[number].presentName = column.name
             table.columns[number].isHidden = false
             table.columns[number].precursors = table.columns.indices.filter { other in
-                other != number
-                    && equalNames(
-                        ColumnMeaning.base(of: table.columns[other].name) ?? table.columns[other].name, column.name)
+                other != number && equalNames(table.columns[other].baseName, name)
             }
         }
     }
@@ -212,7 +211,8 @@ package struct Registry: Sendable {
         let bases = table.columns.filter { !$0.isLocal || $0.formerName != nil }.compactMap {
             ColumnMeaning.base(of: $0.travellingName)
         }
-        for index in table.columns.indices where bases.contains(where: { equalNames($0, table.columns[index].name) }) {
+        for index in table.columns.indices
+        where bases.contains(where: { equalNames($0, table.columns[index].baseName) }) {
             table.columns[index].hasOtherMeanings = true
         }
     }
@@ -236,13 +236,17 @@ package struct Registry: Sendable {
             }
         }
         for index in table.columns.indices {
-            guard let column = local.column(table.columns[index].presentName ?? table.columns[index].name),
-                !column.isGenerated, !table.columns[index].isHidden,
+            let known = table.columns[index]
+            guard
+                let column = known.presentName.map({ local.column($0) }) ?? local.column(travelling: known.name),
+                !column.isGenerated, !known.isHidden,
                 !table.isMapped || !equalNames(column.name, local.primaryKey[0])
             else { continue }
             table.columns[index].isLocal = true
             // The former name travels: remote devices know the column by that name.
-            if table.columns[index].presentName != nil { table.columns[index].formerName = table.columns[index].name }
+            if known.presentName != nil || !equalNames(column.name, known.name) {
+                table.columns[index].formerName = known.name
+            }
             table.columns[index].name = column.name
             table.columns[index].affinity = column.affinity
             table.columns[index].collation = column.collation

@@ -54,7 +54,7 @@ package final class RegistryCache: Sendable {
 package struct RegistryVersion: Equatable {
     package let schema: Int
     /// The version of Ferry's tables, the numbers of tables and columns, the count of policy changes, the names of renamed
-    /// tables, and this device's number. A different process may have made the store a new device.
+    /// tables and columns, and this device's number. A different process may have made the store a new device.
     private var counts: [FieldValue]
 
     package init(_ connection: SQLConnection) throws {
@@ -71,6 +71,7 @@ package struct RegistryVersion: Equatable {
                     \(RegisteredTables.counts),
                     \(MetaTable.expression(.policies)),
                     \(MetaTable.expression(.tableNames)),
+                    \(MetaTable.expression(.columnNames)),
                     \(MetaTable.expression(.device))
                 """
             ).first ?? []

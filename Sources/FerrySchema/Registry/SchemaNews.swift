@@ -39,7 +39,33 @@ package struct SchemaNews: Codable, Sendable {
     /// `adopted`.
     package var unproven: [Int] = []
 
-    package var isEmpty: Bool { unseen.isEmpty && reshaped.isEmpty && adopted.isEmpty && unproven.isEmpty }
+    /// Columns that travel under another name from now on. Done together with `adopted`.
+    package var moved: [Moved]?
+
+    package struct Moved: Codable, Equatable, Sendable {
+        package var table: Int
+        package var pairs: [Pair]
+
+        package init(table: Int, pairs: [Pair]) {
+            self.table = table
+            self.pairs = pairs
+        }
+    }
+
+    /// A column's number before and now.
+    package struct Pair: Codable, Equatable, Sendable {
+        package var from: Int
+        package var to: Int
+
+        package init(from: Int, to: Int) {
+            self.from = from
+            self.to = to
+        }
+    }
+
+    package var isEmpty: Bool {
+        unseen.isEmpty && reshaped.isEmpty && adopted.isEmpty && unproven.isEmpty && moved?.isEmpty ?? true
+    }
 
     /// Adds later work. For a table already waiting to be compared, the first entry has the covered columns.
     package mutating func add(_ later: SchemaNews) {
@@ -47,6 +73,7 @@ package struct SchemaNews: Codable, Sendable {
         reshaped = Set(reshaped).union(later.reshaped).sorted()
         adopted = Set(adopted).union(later.adopted).sorted()
         unproven = Set(unproven).union(later.unproven).sorted()
+        if let later = later.moved { moved = (moved ?? []) + later }
     }
 
     package static func load(_ meta: MetaTable) throws -> SchemaNews { try meta.json(.schemaNews) ?? SchemaNews() }
@@ -55,10 +82,14 @@ package struct SchemaNews: Codable, Sendable {
         if isEmpty { try meta.remove(.schemaNews) } else { try meta.set(.schemaNews, json: self) }
     }
 
-    package init(unseen: [UnseenTable] = [], reshaped: [Int] = [], adopted: [Int] = [], unproven: [Int] = []) {
+    package init(
+        unseen: [UnseenTable] = [], reshaped: [Int] = [], adopted: [Int] = [], unproven: [Int] = [],
+        moved: [Moved]? = nil
+    ) {
         self.unseen = unseen
         self.reshaped = reshaped
         self.adopted = adopted
         self.unproven = unproven
+        self.moved = moved
     }
 }

@@ -42,7 +42,7 @@ package struct TableShape: Equatable {
     private static func meanings(
         _ table: TrackedTable, _ local: SchemaTable, _ registry: Registry
     ) -> [[String]] {
-        let names = table.columns.map { foldedName($0.name) }
+        let names = table.columns.map { foldedName($0.baseName) }
         var parts = table.localColumns.map { column in
             ["column", names[column.id], "\(column.affinity)", column.defaultSQL.map(plain) ?? ""]
         }
@@ -54,7 +54,10 @@ package struct TableShape: Equatable {
         for key in local.foreignKeys {
             guard let parent = registry.table(named: key.parentTable), parent.isLocal else { continue }
             let target = key.parentColumns.isEmpty ? parent.keyColumns : key.parentColumns
-            let pairs = zip(key.columns, target).map { [foldedName($0), foldedName($1)] }
+            let parentNames = target.map { name in
+                parent.columnID(name).map { parent.columns[$0].baseName } ?? name
+            }
+            let pairs = zip(key.columns, parentNames).map { [foldedName(local.travellingName($0)), foldedName($1)] }
             parts.append(
                 ["reference", foldedName(parent.name)] + pairs.sorted { $0.lexicographicallyPrecedes($1) }.joined())
         }
@@ -65,7 +68,7 @@ package struct TableShape: Equatable {
 
     private static func constraints(_ table: TrackedTable, _ local: SchemaTable) -> [[String]] {
         var parts = table.columns.filter(\.isLocal).map { column in
-            ["column", foldedName(column.name), foldedName(column.collation), column.mayBeNull ? "" : "not null"]
+            ["column", foldedName(column.baseName), foldedName(column.collation), column.mayBeNull ? "" : "not null"]
         }
         parts.append(["key"] + local.primaryKey.map(foldedName) + [foldedName(table.mappedKey.collation)])
         parts += uniqueness(local) + references(local)
@@ -77,7 +80,10 @@ package struct TableShape: Equatable {
     private static func uniqueness(_ local: SchemaTable) -> [[String]] {
         local.uniqueIndexes.map { index in
             let terms = index.terms.flatMap { term in
-                [term.column.map(foldedName) ?? plain(term.expression ?? ""), foldedName(term.collation)]
+                [
+                    term.column.map { foldedName(local.travellingName($0)) } ?? plain(term.expression ?? ""),
+                    foldedName(term.collation),
+                ]
             }
             return ["unique"] + terms + ["where", plain(index.condition ?? "")]
         }
@@ -85,7 +91,9 @@ package struct TableShape: Equatable {
 
     private static func references(_ local: SchemaTable) -> [[String]] {
         local.foreignKeys.map { key in
-            ["reference", foldedName(key.parentTable)] + key.columns.map(foldedName) + [foldedName(key.onDelete)]
+            ["reference", foldedName(key.parentTable)] + key.columns.map { foldedName(local.travellingName($0)) } + [
+                foldedName(key.onDelete)
+            ]
         }
     }
 

@@ -2,11 +2,11 @@ import FerryCore
 import FerrySQL
 
 extension TrackedTable {
-    /// The local column of a name, or the local column that a column of this name was renamed to; `nil` for a column that is
-    /// gone.
+    /// The local column of a travelling name, or the local column that a column of this name became; `nil` for a column that
+    /// is gone.
     /// - Parameter origins: the former columns of columns, by name in lower case (`Generations.origins`).
     package func present(_ name: String, _ origins: [String: [Int]]) -> Int? {
-        let known = columnID(name)
+        let known = columnID(travelling: name) ?? columnID(name)
         if let known, columns[known].isLocal { return known }
         // By the former column, the columns that replaced this column alone.
         var successors: [Int: Int] = [:]

@@ -232,9 +232,9 @@ package final class TrackedTable: @unchecked Sendable {
     package func columnID(_ name: String) -> Int? {
         var other: Int?
         for column in columns where equalNames(column.name, name) {
+            if column.isLocal { return column.id }
             // A hidden column may have the same name with a different meaning.
-            if !column.isHidden { return column.id }
-            other = column.id
+            if other == nil || !column.isHidden && columns[other ?? 0].isHidden { other = column.id }
         }
         return other
     }
@@ -293,7 +293,7 @@ package final class TrackedTable: @unchecked Sendable {
 package struct TrackedColumn: Sendable {
     package var id: Int
     package var name: String
-    /// The column's present local name after a key column was renamed, and the travelling name after the rename.
+    /// The present local name of a renamed key column or of a variant, and the travelling name of a renamed column.
     package var presentName: String?
     package var formerName: String?
     /// True if the local table has a column of this name with a different meaning.
@@ -304,6 +304,10 @@ package struct TrackedColumn: Sendable {
     package var hasOtherMeanings = false
     /// The column's name in changesets.
     @inlinable package var travellingName: String { formerName ?? name }
+    /// The travelling name without a target (`ColumnMeaning`).
+    package var baseName: String { ColumnMeaning.base(of: travellingName) ?? travellingName }
+    /// True for a column that has taken another column's place, because its values mean something else.
+    package var isVariant: Bool { ColumnMeaning.base(of: travellingName) != nil }
     /// True if the local table has the column and values travel.
     package var isLocal: Bool
     package var affinity: SchemaColumn.Affinity = .blob

@@ -19,6 +19,8 @@ public struct TableSelection: Equatable, Sendable {
     package var movedKeys: [String: String]
     /// Tables with another name in the container.
     package var renamed: TableNames
+    /// Columns with another name in the container.
+    package var renamedColumns: ColumnNameList
     /// The collations by which the container's devices derive IDs from keys, by the table's name in lower case.
     package var keyCollations: [String: [String]]
     /// The columns of declared identities in the container's schema, if some were renamed, by the table's name in lower case.
@@ -36,6 +38,7 @@ public struct TableSelection: Equatable, Sendable {
         travelling = []
         movedKeys = [:]
         renamed = TableNames()
+        renamedColumns = ColumnNameList()
         keyCollations = [:]
         identityColumns = [:]
     }

@@ -11,7 +11,9 @@ package struct CaptureTriggers {
     private var prefix: String { "ferry_\(table.id)" }
 
     /// The common prefix of the names of a table's triggers, with an underscore at the end.
-    package static func prefix(of table: TrackedTable) -> String { "ferry_\(table.id)_" }
+    package static func prefix(of table: TrackedTable) -> String { prefix(ofTable: table.id) }
+
+    package static func prefix(ofTable number: Int) -> String { "ferry_\(number)_" }
 
     package var statements: [String] {
         [insert, delete] + updates + [keyUpdate] + referenceUpdates + displacements + newKeyDisplacements

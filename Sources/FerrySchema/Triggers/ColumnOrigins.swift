@@ -1,12 +1,13 @@
 import FerryCore
 import FerrySQL
 
-/// Finds the former columns of new columns: a migration renamed a column, or made the table anew with other columns.
+/// Finds the former columns of new columns: a migration made the table anew with other columns, or a column travels under
+/// another name.
 ///
 /// Nobody wrote the values of such a column when the migration ran. They count as written just after the values of the
 /// former columns (`TrackedColumn.precursors`), so every device may migrate at a time of its own.
 package struct ColumnOrigins {
-    /// The columns of a table that were renamed: present numbers by former numbers.
+    /// The columns of a table that travel under another name: present numbers by former numbers.
     package typealias Renamed = [Int: Int]
 
     private let connection: SQLConnection
@@ -17,12 +18,11 @@ package struct ColumnOrigins {
     /// Records the former columns of all new columns.
     /// - Parameters:
     ///   - registry: the present tables, with new columns registered.
-    ///   - triggers: the triggers from before the migration. ALTER TABLE RENAME COLUMN rewrites the names in them
-    ///     (https://www.sqlite.org/lang_altertable.html#alter_table_rename_column).
+    ///   - moved: the columns that travel under another name from now on.
     ///   - remade: the columns from before the migration of each table made anew, by the table's number.
-    /// - Returns: the renamed columns of each table, by its number; empty without any.
+    /// - Returns: the columns of each table with another number, by the table's number; empty without any.
     package func update(
-        _ registry: Registry, _ triggers: PresentTriggers, remade: [Int: [Int]]
+        _ registry: Registry, _ moved: [SchemaNews.Moved], remade: [Int: [Int]]
     ) throws -> [Int: Renamed] {
         let before = try Generations.load(meta)
         var generations = before
@@ -35,11 +35,11 @@ package struct ColumnOrigins {
                 where !gone.isEmpty && !columns.contains(column.id) && !table.keyColumnIDs.contains(column.id) {
                     origins[column.id] = gone
                 }
-            } else {
-                let columns = self.renamed(table, triggers)
-                for (former, present) in columns { origins[present] = [former] }
-                if !columns.isEmpty { renamed[table.id] = columns }
             }
+            let pairs = moved.first { $0.table == table.id }?.pairs ?? []
+            let columns = Dictionary(pairs.map { ($0.from, $0.to) }) { first, _ in first }
+            for (former, present) in columns { origins[present] = [former] }
+            if !columns.isEmpty { renamed[table.id] = columns }
             for (column, formers) in origins {
                 let name = foldedName(table.columns[column].name)
                 generations.origins["\(table.id)", default: [:]][name] = formers.sorted()
@@ -52,30 +52,13 @@ package struct ColumnOrigins {
     /// True for a column that the table had before, outside its key. A column with a new meaning is still there
     /// (`ColumnMeanings`).
     private func isGone(_ column: TrackedColumn, _ table: TrackedTable) -> Bool {
-        let name = ColumnMeaning.base(of: column.name) ?? column.name
-        return !column.isLocal && !table.keyColumnIDs.contains(column.id) && !column.isHidden
-            && !table.localColumns.contains { equalNames($0.name, name) }
-    }
-
-    private func renamed(_ table: TrackedTable, _ triggers: PresentTriggers) -> Renamed {
-        guard let text = triggers.text("delete", of: table) else { return [:] }
-        var renamed: Renamed = [:]
-        for (former, name) in Self.recordedColumns(text, in: table.beforeImageTable) {
-            guard table.columns.indices.contains(former), !table.keyColumnIDs.contains(former) else { continue }
-            let column = table.columns[former]
-            // A column with a new meaning has another number and the same name.
-            if equalNames(ColumnMeaning.base(of: column.name) ?? column.name, name) { continue }
-            guard let present = table.localColumns.first(where: { equalNames($0.name, name) }), present.id != former,
-                !table.keyColumnIDs.contains(present.id)
-            else { continue }
-            renamed[former] = present.id
-        }
-        return renamed
+        !column.isLocal && !table.keyColumnIDs.contains(column.id) && !column.isHidden
+            && !table.localColumns.contains { equalNames($0.baseName, column.baseName) }
     }
 
     /// Reads the columns from `INSERT INTO ferry_old_3(sequence, c0, c2) VALUES (last_insert_rowid(), OLD."a", OLD."b")`.
     /// - Returns: the names by the columns' numbers; empty for another text.
-    static func recordedColumns(_ trigger: String, in table: String) -> [Int: String] {
+    package static func recordedColumns(_ trigger: String, in table: String) -> [Int: String] {
         guard let start = trigger.ranges(of: "INSERT INTO \(table)(sequence").last?.upperBound,
             let end = trigger[start...].firstIndex(of: ")"),
             let values = trigger[end...].firstRange(of: "last_insert_rowid()")?.upperBound

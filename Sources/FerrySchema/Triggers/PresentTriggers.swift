@@ -37,9 +37,11 @@ package struct PresentTriggers {
     /// The names of Ferry's triggers recording a table.
     package func names(ofTable number: Int) -> [String] { (own[number] ?? []).map(\.name) }
 
-    /// The text of a trigger recording a table, by the last part of its name; `nil` without the trigger.
-    package func text(_ name: String, of table: TrackedTable) -> String? {
-        own[table.id]?.first { $0.name == CaptureTriggers.prefix(of: table) + name }?.text
+    /// The text of a trigger that records a table, by the last part of its name; `nil` without the trigger.
+    /// - Parameter local: the table's name in the database. A trigger may have followed a renamed table.
+    package func text(_ name: String, ofTable number: Int, on local: String) -> String? {
+        let wanted = CaptureTriggers.prefix(ofTable: number) + name
+        return own[number]?.first { $0.name == wanted && $0.table == foldedName(local) }?.text
     }
 
     /// True if Ferry's triggers recording a table have exactly these texts.

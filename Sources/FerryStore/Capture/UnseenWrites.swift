@@ -90,7 +90,7 @@ struct UnseenWrites {
     /// True if the key's columns were renamed, and no row has a former key: then the table has a new key, and nothing
     /// was deleted.
     private func hasOtherKeys() throws -> Bool {
-        guard table.columns.contains(where: { $0.formerName != nil }) else { return false }
+        guard table.keyColumnIDs.contains(where: { table.columns[$0].formerName != nil }) else { return false }
         let known = table.keyColumns.count == 1 ? "coalesce(k0, object)" : keySlots
         return try access.connection.count(
             """

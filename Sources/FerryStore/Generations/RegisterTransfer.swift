@@ -68,7 +68,9 @@ struct RegisterTransfer {
         for column in table.localColumns where !told.contains(column.id) && column.id != columns.formerKeyColumn?.id {
             guard let value = values[column.id] else { continue }
             // A column replaced by a new meaning has the time of the former meaning.
-            let former = left.columns.first { equalNames($0.name, column.name) }.flatMap { registers.stamp(of: $0.id) }
+            let former = left.columns.first { equalNames($0.baseName, column.baseName) }.flatMap {
+                registers.stamp(of: $0.id)
+            }
             if former == nil, try value == access.defaultValue(of: column) ?? .null { continue }
             take(Taken(column: column.id, value: value), written: former ?? inserted, into: &state, &writes)
         }

@@ -40,7 +40,8 @@ struct LocalNames {
         return try rows.map { row in
             var shown: [String: FieldValue] = [:]
             for (name, value) in row {
-                shown[name] = try table.columnID(name).map { try self.value(value, table.columns[$0]) } ?? value
+                shown[name] =
+                    try table.columnID(travelling: name).map { try self.value(value, table.columns[$0]) } ?? value
             }
             return shown
         }

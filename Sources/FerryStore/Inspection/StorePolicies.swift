@@ -19,12 +19,14 @@ struct PolicySettings {
 
     init(_ access: StoreAccess) { self.access = access }
 
-    /// The policies set, in the order of targets, without plain references.
+    /// The policies set, in the order of targets, without plain references. Tables and columns have their names in this
+    /// database.
     func all() throws -> [StoredPolicy] {
         let wanted = try PolicyList(access.connection).wanted().filter { !$0.key.hasPrefix(DeclaredKey.prefix) }
         return wanted.sorted { $0.key < $1.key }.map { target, word in
             let setting = PolicyTarget(text: target).map { PolicySetting($0, word) }
-            return StoredPolicy(target: target, word: word, isApplied: setting?.isKnown(access.hooks) ?? false)
+            return StoredPolicy(
+                target: localText(of: target), word: word, isApplied: setting?.isKnown(access.hooks) ?? false)
         }
     }
 
@@ -69,8 +71,33 @@ struct PolicySettings {
         switch target {
         case .table(let name): return PolicyTarget.table(table(name)?.name ?? name).text
         case .column(let name, let column):
-            return PolicyTarget.column(table: table(name)?.name ?? name, column: column).text
+            let known = table(name)
+            let number = known?.columnID(column)
+            let travelling = number.flatMap { known?.columns[$0].baseName } ?? column
+            return PolicyTarget.column(table: known?.name ?? name, column: travelling).text
         case .index(let name): return text(ofIndex: name)
+        }
+    }
+
+    /// A policy's target with the names of this database.
+    private func localText(of text: String) -> String {
+        switch PolicyTarget(text: text) {
+        case .table(let name)?:
+            return PolicyTarget.table(access.registry.table(named: name)?.localName ?? name).text
+        case .column(let name, let column)?:
+            guard let table = access.registry.table(named: name) else { return text }
+            let number = table.column(ofPolicy: column)
+            let local = number.flatMap { table.columns[$0].isLocal ? table.columns[$0].name : nil }
+            return PolicyTarget.column(table: table.localName, column: local ?? column).text
+        case .index(let name)?:
+            for table in access.registry.tables.values where table.isLocal {
+                guard let place = table.uniqueIndex(named: name), table.uniqueIndexes[place].name != name else {
+                    continue
+                }
+                return PolicyTarget.index(table.localName(of: table.uniqueIndexes[place])).text
+            }
+            return text
+        case nil: return text
         }
     }
 

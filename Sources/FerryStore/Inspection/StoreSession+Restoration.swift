@@ -26,7 +26,7 @@ extension StoreSession {
             case .values(let named, let wish):
                 var values: ColumnValues = [:]
                 for (name, value) in named {
-                    if let column = table.columnID(name) { values[column] = value }
+                    if let column = table.columnID(travelling: name) { values[column] = value }
                 }
                 return try restoration.write(values, state, wish: wish)
             }

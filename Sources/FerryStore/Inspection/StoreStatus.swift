@@ -39,6 +39,8 @@ package struct StoreStatus: Sendable {
 
     package var tables: [TableCount]
     package var leftOut: [LeftOutTable]
+    /// The tables of `leftOut` that travel on other devices, without anybody's choice.
+    package var kept: [LeftOutTable]
     package var devices: [Device]
     /// Pending changes not packed yet, and segments waiting to be published.
     package var pendingNotes: Int
@@ -92,7 +94,7 @@ extension StoreStatus {
                     columns: reason.columns, count: count))
         }
         self.init(
-            tables: tables, leftOut: plan.leftOut, devices: try Self.devices(access),
+            tables: tables, leftOut: plan.leftOut, kept: try Self.kept(plan, access), devices: try Self.devices(access),
             pendingNotes: try PendingTable(connection).countWritten(),
             outboxSegments: try Outbox(connection).count(),
             outboxChanges: try Outbox(connection).changeCount(),
@@ -103,6 +105,16 @@ extension StoreStatus {
             unseen: try Self.unseenTables(plan, access), left: left,
             conflicts: try ConflictTable.unresolvedCount(connection),
             lastChecksum: try Self.lastChecksum(access))
+    }
+
+    private static func kept(_ plan: TrackingPlan, _ access: StoreAccess) throws -> [LeftOutTable] {
+        let selection = try access.meta.string(.selection).map(SelectionText.parse)
+        return plan.leftOut.filter { table in
+            func isNamed(_ name: String) -> Bool { equalNames(name, table.name) }
+            return access.registry.table(named: table.name) != nil
+                && !(selection?.except.contains(where: isNamed) ?? false)
+                && selection?.only?.contains(where: isNamed) ?? true
+        }
     }
 
     private static func unseenTables(_ plan: TrackingPlan, _ access: StoreAccess) throws -> [String] {

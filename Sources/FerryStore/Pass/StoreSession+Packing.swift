@@ -64,6 +64,7 @@ extension StoreSession {
         let isSchemaNews = try access.registry.leaving.isEmpty && access.meta.integer(.schemaUnsent) == 1
         let changes = captured?.tables ?? []
         if !changes.isEmpty || isSchemaNews {
+            let columns = isSchemaNews ? try ColumnNameList.load(access.connection) : ColumnNameList()
             let schema =
                 isSchemaNews
                 ? try SchemaRecorder(connection: access.connection).record(
@@ -72,7 +73,7 @@ extension StoreSession {
                             name: $0.name, identity: $0.identity,
                             localName: equalNames($0.name, $0.localName) ? nil : $0.localName,
                             keyCollations: $0.hasFormerCollations ? $0.identityCollations : [],
-                            identityColumns: $0.renamedIdentity)
+                            identityColumns: $0.renamedIdentity, renamedColumns: columns[$0.name].record)
                     }, references: access.references()) : nil
             // Rows of an unknown time do not move the clock; yet the changeset must not be earlier than they are. A
             // schema is newer than the log's former schema, whatever the times of rows.

@@ -16,7 +16,7 @@ extension StoreSession {
             guard let table = access.registry.tables[number] else { continue }
             try ChecksumRenewal(access, table).renewAll()
         }
-        try SchemaNews(adopted: news.adopted, unproven: news.unproven).save(access.meta)
+        try SchemaNews(adopted: news.adopted, unproven: news.unproven, moved: news.moved).save(access.meta)
     }
 
     /// Shows remote values of tables and columns that are new in this database. Projects anomalous objects again, once
@@ -27,12 +27,19 @@ extension StoreSession {
         let unproven = Set(news.unproven).union(adopted)
         if unproven.isEmpty { return }
         try SchemaNews().save(access.meta)
+        for moved in news.moved ?? [] {
+            guard access.registry.tables[moved.table]?.isLocal ?? false else { continue }
+            let repeated = try MovedValues(access, moved).repeated()
+            if !repeated.operations.isEmpty { try stage([repeated]) }
+        }
         var seeds: [RowToken] = []
         for table in unproven.sorted() {
             seeds += try access.anomalies.objects(in: table)
         }
         for table in adopted {
             guard let table = access.registry.tables[table], table.isLocal else { continue }
+            let repeated = try UnshownMeanings(access, table).repeated()
+            if !repeated.operations.isEmpty { try stage([repeated]) }
             try access.connection.forEachRow("SELECT object FROM \(table.objectTable) WHERE kept IS NOT NULL") { row in
                 if let id: ObjectID = row.id(0) { seeds.append(RowToken(table: table.id, id: id)) }
             }

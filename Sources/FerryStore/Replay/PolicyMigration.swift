@@ -34,7 +34,7 @@ struct PolicyMigration {
             var difference = Difference(from: former.registry.tables[number], to: table)
             for column in table.columns where !difference.columns.contains(column.id) {
                 // The policy may be unchanged, and its hook newly registered.
-                let target = PolicyTarget.column(table: table.name, column: column.name).text
+                let target = PolicyTarget.column(table: table.name, column: column.baseName).text
                 if wanted[target] != present[target] { difference.columns.append(column.id) }
             }
             if difference.isEmpty { continue }

@@ -23,6 +23,7 @@ struct ReplayedPositions {
         let former = try standings[changeset.device] ?? stored(changeset.device)
         if let schema = changeset.schema {
             try NewestSchema(connection).note(schema, at: Stamp(time: changeset.time, device: changeset.device))
+            try ToldColumnNames(connection).hear(schema)
         }
         if BackdatedChanges.isLate(changeset.tables, after: former.time) { late[changeset.device] = changeset.sequence }
         // An unchanged context is recorded already.

@@ -41,7 +41,10 @@ extension StoreSession {
                 .init(author: context.author, other: context.other, time: context.time, seen: context.seen))
         }
         try BackdatedChanges.note(manifest.lateChanges, access.meta)
-        if let schema = manifest.schema { try NewestSchema(access.connection).note(schema) }
+        if let schema = manifest.schema {
+            try NewestSchema(access.connection).note(schema)
+            try ToldColumnNames(access.connection).hear(schema.record)
+        }
         try access.meta.remove(.snapshot)
     }
 }

@@ -28,7 +28,7 @@ struct ObjectChecksums {
             guard covered.contains(column.id) else { return nil }
             var field = hash
             field.absorb(3)
-            field.absorb(foldedName(column.name))
+            field.absorb(foldedName(column.baseName))
             return field.value
         }
     }

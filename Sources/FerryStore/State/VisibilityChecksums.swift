@@ -23,7 +23,7 @@ struct VisibilityChecksums {
             guard table.isLocal, column.isLocal else { return nil }
             var field = hash
             field.absorb(7)
-            field.absorb(foldedName(column.name))
+            field.absorb(foldedName(column.baseName))
             return field.value
         }
     }

@@ -17,7 +17,8 @@ extension Store {
     /// True if any table about to travel has rows, before tracking.
     package func hasRows(_ selection: TableSelection) throws -> Bool {
         try read { connection in
-            let schema = try SchemaReader(connection: connection).read(selection.renamed)
+            let schema = try SchemaReader(connection: connection).read(
+                selection.renamed, columns: selection.renamedColumns)
             return try TrackingPlan(schema, selection).tracked.contains { record in
                 guard !isFerryName(record.name), let table = schema.table(record.name) else { return false }
                 return try connection.count("SELECT EXISTS(SELECT 1 FROM \(table.quotedName))") != 0

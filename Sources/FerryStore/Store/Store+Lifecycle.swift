@@ -37,7 +37,9 @@ extension Store {
         try read { connection in
             try Self.checkOwnTables(connection, path)
             if try Self.identity(connection) == nil { try OwnNames.checkFree(connection) }
-            let plan = try TrackingPlan(SchemaReader(connection: connection).read(selection.renamed), selection)
+            let plan = try TrackingPlan(
+                SchemaReader(connection: connection).read(selection.renamed, columns: selection.renamedColumns),
+                selection)
             return (plan.tracked, plan.leftOut)
         }
     }

@@ -50,6 +50,23 @@ extension Store {
         try readAccess { try ObjectLookup($0, table).key(of: object) }
     }
 
+    /// The names of a joining database's columns, by a container's schema.
+    package func columnNames(by record: SchemaRecord, _ recorded: RecordedKeys) throws -> ColumnNameList {
+        try read { connection in
+            recorded.columnNames(
+                record.tracked, try SchemaReader(connection: connection).read(TableNames(record.tracked)))
+        }
+    }
+
+    /// The names in this database of a table's columns, by their travelling names in lower case.
+    /// - Parameter table: the travelling name of the table.
+    package func localColumnNames(ofTable table: String) throws -> [String: String] {
+        try readAccess { access in
+            let columns = access.registry.table(named: table)?.localColumns ?? []
+            return Dictionary(columns.map { (foldedName($0.travellingName), $0.name) }) { first, _ in first }
+        }
+    }
+
     /// The names of renamed tables.
     package func tableNames() throws -> TableNames { try read { try TableNames.load($0) } }
 

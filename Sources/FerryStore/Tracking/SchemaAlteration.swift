@@ -24,9 +24,13 @@ struct SchemaAlteration {
             _ = try tracking.currentRegistry()
             let renamed = RenamedTables(connection)
             let before = try renamed.tables()
+            let columns = RenamedColumns(connection, tracking.surroundings)
+            let formerColumns = try columns.columns()
             let tables = try tracking.dropCaptureTriggers()
             try connection.executeScript(sql)
-            try tracking.update(rowsAreOld: false, triggered: tables, names: renamed.names(of: before))
+            try tracking.update(
+                rowsAreOld: false, triggered: tables, names: renamed.names(of: before),
+                columns: columns.renamed(since: formerColumns, before))
         }
     }
 }

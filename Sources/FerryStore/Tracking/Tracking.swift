@@ -17,6 +17,8 @@ struct Tracking {
 
     private var meta: MetaTable { MetaTable(connection: connection) }
 
+    var surroundings: StoreAccess.Surroundings { .init(clock: clock, random: random, hooks: MergeHooks()) }
+
     /// Makes Ferry's tables, registers this device and tracks the selected tables. Present rows are recorded as new.
     /// - Parameter rowsAreOld: true if the rows' times are unknown, so they overwrite nothing (`ferry join`).
     /// - Returns: the local tables.
@@ -34,6 +36,7 @@ struct Tracking {
         try meta.set(.selection, SelectionText.format(selection))
         try meta.set(.clock, 0)
         if !selection.renamed.local.isEmpty { try selection.renamed.save(meta) }
+        if !selection.renamedColumns.isEmpty { try selection.renamedColumns.save(meta) }
         if !selection.plainReferences.isEmpty {
             _ = try TrackingPlan(SchemaReader(connection: connection).read(), selection)
         }
@@ -99,22 +102,28 @@ struct Tracking {
     /// - Parameters:
     ///   - triggered: tables with triggers dropped for a moment without writes.
     ///   - names: the present names of tables whose triggers were away, by number.
+    ///   - columns: the present names of columns of such tables.
     ///   - isPacked: true if all pending changes are packed, so tables with a new primary key change their generation.
     @discardableResult
     func update(
-        rowsAreOld: Bool, triggered released: Set<Int> = [], names: [Int: String] = [:], isPacked: Bool = false
+        rowsAreOld: Bool, triggered released: Set<Int> = [], names: [Int: String] = [:],
+        columns: RenamedColumns.Names = [:], isPacked: Bool = false
     ) throws -> Registry {
         try RenamedTables(connection).update(names)
         try ExceptedTables(connection).update()
         let reader = SchemaReader(connection: connection)
+        let unseen = UnseenTables(connection)
+        let coverage = try unseen.coverage()
+        let present = try PresentTriggers(connection)
+        let columnNames = try RenamedColumns(connection, surroundings).update(
+            reader.read(), present, covered: coverage.mapValues(\.columns), columns)
         let schema = try reader.read()
+        let isNews = try columnNames.isChanged || !ToldColumnNames.isSameSchema(schema.version, meta)
         var plan = try TrackingPlan(kept: connection, schema, isNew: meta.integer(.schemaVersion) == nil && !rowsAreOld)
         let known = Set(try RegisteredTables(connection).numbers())
         let leaving = try Generations.load(meta).leaving
         let arriving = try GenerationPlan(connection, schema).decide(&plan.tracked, isPacked: isPacked)
         try LeavingKeys(connection, schema).bring(after: leaving)
-        let unseen = UnseenTables(connection)
-        let coverage = try unseen.coverage()
         let triggered = try unseen.tablesWithTriggers().union(released)
         var news = SchemaNews()
         var numbers = FreeNumbers(connection)
@@ -129,13 +138,10 @@ struct Tracking {
         var registry = try Registry(connection, schema)
         let meanings = ColumnMeanings(connection, schema)
         if try meanings.update(registry) { registry = try Registry(connection, schema) }
-        let present = try PresentTriggers(connection)
         let remade = coverage.filter { known.contains($0.key) && !triggered.contains($0.key) }.mapValues(\.columns)
-        let renamed = try ColumnOrigins(connection).update(registry, present, remade: remade)
+        let renamed = try ColumnOrigins(connection).update(registry, columnNames.moved, remade: remade)
         if !renamed.isEmpty || !remade.isEmpty { registry = try Registry(connection, schema) }
-        for (number, columns) in renamed {
-            try PendingTable(connection).rename(columns, in: number, width: registry[number].keyColumns.count)
-        }
+        if !columnNames.moved.isEmpty { news.moved = columnNames.moved }
         let ruled = try unseen.recordRules(registry, schema)
         let returned = returnedColumns(registry, registered, coverage.mapValues(\.columns))
         if isPacked { try meanings.appendRewritten(registry) } else { try meanings.recordRewritten(registry) }
@@ -189,8 +195,9 @@ struct Tracking {
         registry.news = try SchemaNews.load(meta)
         registry.news.add(news)
         try registry.news.save(meta)
-        try meta.set(.schemaUnsent, 1)
+        if isNews { try meta.set(.schemaUnsent, 1) }
         try meta.set(.schemaVersion, reader.version())
+        if columnNames.isPostponed { try ToldColumnNames.askAgain(meta) }
         let plain = try newlyBroken(schema, registry)
         if !plain.isEmpty {
             try PlainReferenceList(connection).enter(plain)
@@ -257,7 +264,7 @@ struct Tracking {
         }
         return table.columns.filter { column in
             !column.isGenerated && !local.contains { equalNames($0, column.name) }
-        }.map(\.name)
+        }.map(\.travellingName)
     }
 
     /// Replaces a table's triggers by triggers for the present columns, unless they are equal: each dropped or made
@@ -271,7 +278,11 @@ struct Tracking {
         let areThere = present.are(statements, of: table)
         if !areThere { try drop(present.names(ofTable: table.id)) }
         let added = try BeforeImageTable(table, connection).alter(renamed)
-        for column in added { try recordValues(of: column, table, ofAllRows: written.contains(column.id)) }
+        // The values of moved columns are in the state (`MovedValues`).
+        let moved = Set(renamed.keys).union(renamed.values)
+        for column in added where !moved.contains(column.id) {
+            try recordValues(of: column, table, ofAllRows: written.contains(column.id))
+        }
         if !areThere { try connection.executeScript(statements.joined(separator: ";\n")) }
         return !added.isEmpty
     }

@@ -3,15 +3,38 @@ import FerryReferenceModel
 import FerrySQL
 import FerrySchema
 
+/// The travelling names of tables and columns, as far as they have other names in the database.
+struct TravellingNames {
+    /// By the name in the database, in lower case.
+    private var tables: [String: String] = [:]
+    /// By the travelling name of the table and the name in the database of the column, both in lower case.
+    private var columns: [String: [String: String]] = [:]
+
+    init() {}
+
+    init(_ registry: Registry) {
+        for table in registry.tables.values where table.isLocal {
+            if !equalNames(table.name, table.localName) { tables[foldedName(table.localName)] = table.name }
+            for column in table.localColumns where !equalNames(column.baseName, column.name) {
+                columns[foldedName(table.name), default: [:]][foldedName(column.name)] = column.baseName
+            }
+        }
+    }
+
+    func table(_ name: String) -> String { tables[foldedName(name)] ?? name }
+
+    func column(_ name: String, of table: String) -> String { columns[table]?[foldedName(name)] ?? name }
+}
+
 extension ModelSchema {
     /// Reads the tables with an identity, by PRAGMAs.
     /// - Parameters:
     ///   - identities: the identity of each tracked table, by name in lower case.
-    ///   - travelling: the travelling names of renamed tables, by their names in the database in lower case.
+    ///   - names: the travelling names of renamed tables and columns.
     ///   - undeclaredReferences: columns referring to a table without a foreign key.
     ///   - plainReferences: foreign keys no rule follows, in lower case: `reference:song.album_id=album`.
     init(
-        _ connection: SQLConnection, identities: [String: TableIdentity], travelling: [String: String] = [:],
+        _ connection: SQLConnection, identities: [String: TableIdentity], names: TravellingNames = TravellingNames(),
         undeclaredReferences: [UndeclaredReference] = [], plainReferences: Set<String> = []
     ) throws {
         self.init(tables: [])
@@ -22,7 +45,7 @@ extension ModelSchema {
             """)
         for entry in entries {
             let spelling = Self.string(entry[0])
-            let name = foldedName(travelling[foldedName(spelling)] ?? spelling)
+            let name = foldedName(names.table(spelling))
             guard let identity = identities[name] else { continue }
             var table = try Self.readTable(
                 spelling, sql: Self.string(entry[2]), isStrict: entry[1] == .integer(1), identity, connection)
@@ -30,7 +53,7 @@ extension ModelSchema {
             tables.append(table)
         }
         for place in tables.indices {
-            for (key, isPlain) in try readForeignKeys(place, plainReferences, travelling, connection) {
+            for (key, isPlain) in try readForeignKeys(place, plainReferences, names, connection) {
                 if isPlain { tables[place].plainKeys.append(key) } else { tables[place].foreignKeys.append(key) }
             }
         }
@@ -98,7 +121,7 @@ extension ModelSchema {
     }
 
     private func readForeignKeys(
-        _ place: Int, _ plain: Set<String>, _ travelling: [String: String], _ connection: SQLConnection
+        _ place: Int, _ plain: Set<String>, _ names: TravellingNames, _ connection: SQLConnection
     ) throws -> [(ForeignKey, isPlain: Bool)] {
         var found: [(id: FieldValue, parent: String, action: String, pairs: [(String, String?)])] = []
         let rows = try connection.rows(
@@ -106,7 +129,7 @@ extension ModelSchema {
             SELECT id, "table", "from", "to", on_delete FROM pragma_foreign_key_list(?) ORDER BY id, seq
             """, .text(tables[place].spelling))
         for row in rows {
-            let parent = travelling[foldedName(Self.string(row[1]))] ?? Self.string(row[1])
+            let parent = names.table(Self.string(row[1]))
             if found.last?.id != row[0] { found.append((row[0], parent, Self.string(row[4]), [])) }
             found[found.count - 1].pairs.append((Self.string(row[2]), row[3] == .null ? nil : Self.string(row[3])))
         }
@@ -121,7 +144,8 @@ extension ModelSchema {
             // An integer key is no value of an object, so a reference in the key cannot travel.
             if columns.contains(where: { $0 == tables[place].mappedKey }) { return nil }
             if !isMapped, parentColumns.contains(where: { $0 == mappedKey }) { return nil }
-            let text = "reference:\(tables[place].name).\(pairs.map(\.0).joined(separator: ","))=\(parentName)"
+            let travelling = pairs.map { names.column($0.0, of: tables[place].name) }
+            let text = "reference:\(tables[place].name).\(travelling.joined(separator: ","))=\(parentName)"
             let isReal = try Self.makesReals(tables[place].columns[columns[0]], connection)
             let isKey =
                 try parentColumns == tables[parent].key && tables[parent].hasIntegerKey

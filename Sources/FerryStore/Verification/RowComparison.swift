@@ -265,7 +265,7 @@ struct RowComparison {
 extension ObjectChecksums {
     /// An object's checksum from registers and values by name; 0 for an object that is not alive.
     fileprivate func check(of object: ModelObject, _ table: TrackedTable) -> UInt64 {
-        let fields = table.columns.map { object.fields[foldedName($0.name)] }
+        let fields = table.modelNames.map { object.fields[$0] }
         var registers = ObjectRegisters(
             inserted: object.inserted, deleted: object.deleted, fields: fields.map { $0?.stamp })
         registers.deletionWins = table.deletionWins

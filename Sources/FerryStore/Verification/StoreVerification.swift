@@ -50,13 +50,11 @@ struct StoreVerification {
                     + "no other program is writing.")
         }
         var identities: [String: TableIdentity] = [:]
-        var travelling: [String: String] = [:]
         for table in access.registry.tables.values where table.isLocal {
             identities[foldedName(table.name)] = table.identity
-            if !equalNames(table.name, table.localName) { travelling[foldedName(table.localName)] = table.name }
         }
         var declared = try ModelSchema(
-            access.connection, identities: identities, travelling: travelling,
+            access.connection, identities: identities, names: TravellingNames(access.registry),
             undeclaredReferences: access.references(),
             plainReferences: PlainReferenceList(access.connection).applied())
         for place in declared.tables.indices {

@@ -85,7 +85,7 @@ struct StoredState {
     ) throws -> Table {
         var rows = try readRows(table, references, access.connection)
         var result = Table(table: table, rowCount: rows.count)
-        let names = table.columns.map { foldedName($0.name) }
+        let names = table.modelNames
         let width = Int32(table.keyColumns.count)
         let slots = (0..<width).map { "k\($0)" }.joined(separator: ", ")
         try access.connection.forEachRow(
@@ -171,5 +171,17 @@ struct StoredState {
             rows[key] = made
         }
         return rows
+    }
+}
+
+extension TrackedTable {
+    /// The name of each column in a model: the name in the database. A column that is not there may have the name of one that
+    /// is.
+    var modelNames: [String] {
+        let local = Set(localColumns.map { foldedName($0.name) })
+        return columns.map { column in
+            let name = foldedName(column.name)
+            return !column.isLocal && local.contains(name) ? "\(name) (gone \(column.id))" : name
+        }
     }
 }

@@ -112,6 +112,23 @@ final class ChangedRuleTests: XCTestCase {
         try fleet.assertSettled(tasks, "1|1|x\n2|2|y\n")
     }
 
+    func testARowThatAForeignKeyHidComesBackWithItsValueOnceTheKeyIsGone() throws {
+        for migrated in [[0, 1], [1, 0]] {
+            let fleet = try Fleet.two(people + rebuildTask("NOT NULL REFERENCES person(id) ON DELETE SET NULL"))
+            try fleet.shell(0, "DELETE FROM task WHERE p = 2; DELETE FROM person WHERE id = 2")
+            try fleet.shell(1, "INSERT INTO task VALUES (3, 2, 'by 1')")
+            try fleet.settle()
+            XCTAssertEqual(try fleet.replicas[0].status().hidden, 1)
+            for device in migrated {
+                try fleet.shell(device, rebuildTask("NOT NULL"), foreignKeys: false)
+                try fleet.settle()
+            }
+            try fleet.assertSettled("SELECT id, p, note FROM task ORDER BY id", "1|1|x\n3|2|by 1\n")
+            try fleet.join()
+            try fleet.assertSettled("SELECT id, p, note FROM task ORDER BY id", "1|1|x\n3|2|by 1\n")
+        }
+    }
+
     // MARK: Columns
 
     func testAColumnIsDroppedAndLaterMadeAgain() throws {

@@ -88,9 +88,13 @@ final class KeyCollationTests: XCTestCase {
         try fleet.settle()
         let waiting = try XCTUnwrap(fleet.replicas[0].status().leftOut.first { $0.name == "tag" })
         XCTAssertTrue(waiting.reason.contains("COLLATE NOCASE"), waiting.reason)
+        let finding = try fleet.replicas[0].examine().findings.first { $0.subject == "table tag" }
+        XCTAssertEqual(finding?.severity, .warning)
+        XCTAssertTrue(finding?.problem.contains(waiting.reason) ?? false)
         XCTAssertEqual(try fleet.shell(0, tags), "Jazz|2\npop|3\nRock|10\n")
         try fleet.shell(0, rebuild(" COLLATE NOCASE"))
         try fleet.assertSettled(tags, "Jazz|2\npop|3\nFolk|4\nRock|10\n")
+        XCTAssertFalse(try fleet.replicas[0].examine().findings.contains { $0.subject == "table tag" })
     }
 
     func testADatabaseThatTellsMoreKeysApartThanTheContainerJoinsWithoutTheTable() throws {
@@ -99,6 +103,7 @@ final class KeyCollationTests: XCTestCase {
         try fleet.settle()
         XCTAssertEqual(try fleet.shell(2, "SELECT * FROM tag"), "rock|9\n")
         XCTAssertNotNil(try fleet.replicas[2].status().leftOut.first { $0.name == "tag" })
+        XCTAssertTrue(try fleet.replicas[2].examine().findings.contains { $0.subject == "table tag" })
         XCTAssertEqual(try fleet.shell(0, tags), "Rock|1\nJazz|2\npop|3\n")
     }
 

@@ -109,6 +109,73 @@ final class WatchRestTests: XCTestCase {
             try fleet.replicas[0].store.read { try $0.count("SELECT count(*) FROM temp.sqlite_schema") }, 0)
     }
 
+    // MARK: Migrations
+
+    private let rebuild = [
+        "CREATE TABLE new_note(id INTEGER PRIMARY KEY, text TEXT NOT NULL, size INTEGER DEFAULT 0)",
+        "INSERT INTO new_note(id, text) SELECT id, text FROM note", "DROP TABLE note",
+        "ALTER TABLE new_note RENAME TO note",
+    ]
+
+    /// Runs statements while a watch runs: one before each wait of the watch.
+    /// - Returns: the number of passes with news.
+    private func watch(_ fleet: Fleet, _ statements: [String], every milliseconds: Int) throws -> Int {
+        let watcher = TirelessWatcher(waits: 200)
+        let passes = Locked(0)
+        let loop = WatchLoop(fleet.replicas[0], configuration: WatchConfiguration(), watcher: watcher) { event in
+            if case .synced(let report) = event, report.hasNews { passes.withLock { $0 += 1 } }
+        }
+        var failure: (any Error)?
+        watcher.longest = milliseconds
+        watcher.onWait = { number in
+            do {
+                if number <= statements.count { try fleet.shell(0, statements[number - 1], foreignKeys: false) }
+            } catch { failure = error }
+            if number == 200 || failure != nil { loop.stop() }
+        }
+        loop.run()
+        if let failure { throw failure }
+        return passes.withLock { $0 }
+    }
+
+    func testATableOfARebuildStatementByStatementNeverTravels() throws {
+        for milliseconds in [1, 200, 900] {
+            let fleet = try Fleet()
+            try fleet.start("PRAGMA journal_mode = wal;" + notes + "INSERT INTO note VALUES (1, 'one'), (2, 'two');")
+            try fleet.join()
+            try fleet.shell(0, "UPDATE note SET text = 'ONE' WHERE id = 1")
+            _ = try watch(fleet, rebuild + ["INSERT INTO note(text) VALUES ('three')"], every: milliseconds)
+            let tables = "SELECT count(*) FROM ferry_table WHERE name = 'new_note'"
+            try fleet.settle()
+            for device in 0...1 { XCTAssertEqual(try fleet.shell(device, tables), "0\n", "\(milliseconds)") }
+            try fleet.shell(1, "UPDATE note SET text = 'TWO' WHERE id = 2")
+            for statement in rebuild { try fleet.shell(1, statement, foreignKeys: false) }
+            try fleet.assertSettled("SELECT id, text, size FROM note ORDER BY id", "1|ONE|0\n2|TWO|0\n3|three|0\n")
+        }
+    }
+
+    func testANewTableTravelsOnceTheSchemaHasRested() throws {
+        let fleet = try Fleet()
+        try fleet.start("PRAGMA journal_mode = wal;" + notes)
+        try fleet.join()
+        let statements = ["CREATE TABLE tag(id INTEGER PRIMARY KEY, name TEXT)", "INSERT INTO tag VALUES (1, 'new')"]
+        XCTAssertGreaterThan(try watch(fleet, statements, every: 100), 0)
+        try fleet.shell(1, statements[0])
+        _ = try fleet.replicas[1].sync()
+        XCTAssertEqual(try fleet.shell(1, "SELECT name FROM tag"), "new\n")
+    }
+
+    /// A program that never stops writing does not keep a new table from travelling.
+    func testASchemaThatNeverRestsIsTakenUpAfterAWhile() throws {
+        let fleet = try Fleet()
+        try fleet.start("PRAGMA journal_mode = wal;" + notes)
+        let statements =
+            ["CREATE TABLE tag(id INTEGER PRIMARY KEY, name TEXT)"]
+            + (1...150).map { "INSERT INTO tag VALUES (\($0), 'new')" }
+        XCTAssertGreaterThan(try watch(fleet, statements, every: 100), 0)
+        XCTAssertEqual(try fleet.shell(0, "SELECT count(*) FROM ferry_table WHERE name = 'tag'"), "1\n")
+    }
+
     private static var openDescriptors: Int {
         // Not on Linux: always the same.
         (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? -1
@@ -125,6 +192,8 @@ private final class TirelessWatcher: ChangeWatching, @unchecked Sendable {
     private var count = 0
     var descriptors = 0
     var onWait: (Int) -> Void = { _ in }
+    /// The longest wait, in milliseconds.
+    var longest = Int.max
 
     init(waits: Int) { self.waits = waits }
 
@@ -133,7 +202,7 @@ private final class TirelessWatcher: ChangeWatching, @unchecked Sendable {
 
     func wait(timeoutMilliseconds: Int) -> WakeReason {
         count += 1
-        now = now.advanced(by: .milliseconds(max(timeoutMilliseconds, 0)))
+        now = now.advanced(by: .milliseconds(min(max(timeoutMilliseconds, 0), longest)))
         onWait(count)
         return count % 3 == 0 ? .changed : .timedOut
     }

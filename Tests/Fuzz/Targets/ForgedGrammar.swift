@@ -196,7 +196,12 @@ struct ForgedGrammar {
             tracked: (0..<chance.below(4)).map { _ in
                 TrackedTableRecord(
                     name: name(), identity: identity(), localName: chance.oneIn(3) ? name() : nil,
-                    keyCollations: chance.oneIn(3) ? [name()] : [])
+                    keyCollations: chance.oneIn(3) ? [name()] : [],
+                    renamedColumns: (0..<chance.below(3)).map { _ in
+                        .init(
+                            name: chance.pick(["title", "artist", "no such", "title → artist(id)"]),
+                            localName: chance.pick(["title", "artist", "rank"]))
+                    })
             },
             references: (0..<chance.below(3)).map { _ in
                 UndeclaredReference(table: name(), column: chance.pick(["artist", "none"]), parent: name())
