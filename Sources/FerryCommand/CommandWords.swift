@@ -12,7 +12,8 @@ struct CommandWords {
     /// Options that take the next word as their value, of verbs with sub-verbs.
     private static let optionsWithValue: Set = [
         "--table", "-t", "--limit", "-l", "--kind", "--before", "--recovery", "--type", "--metrics",
-        "--to", "--output", "-o", "--version", "--keep", "--with", "--state", "--fetch", "--most", "--leave-free", "--add",
+        "--to", "--output", "-o", "--version", "--keep", "--with", "--state", "--fetch", "--most", "--leave-free",
+        "--add",
         "--remove",
     ]
 

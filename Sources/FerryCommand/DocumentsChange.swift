@@ -33,10 +33,15 @@ struct DocumentsAdd: DatabaseCommand {
                 .nothingFound,
                 left.isEmpty
                     ? "There is no file to add."
-                    : "\(left[0]) is no file and no directory that a document can be made of, such as a link. Name the file itself.")
+                    : "\(left[0]) is no file and no directory that a document can be made of, such as a link. Name the file itself."
+            )
         }
         let (outcomes, newBytes) = try documents.add(sources)
-        for path in left { console.warn("\(Wording.oneLine(path)) was left out: it is no file and no directory, or has a name that no document can have.") }
+        for path in left {
+            console.warn(
+                "\(Wording.oneLine(path)) was left out: it is no file and no directory, or has a name that no document can have."
+            )
+        }
         if console.isJSON { return try console.emit(DocumentChangeJSON(outcomes, newBytes: newBytes)) }
         let new = outcomes.filter { $0.version != nil }
         if new.isEmpty { return try console.say("All of it is there already.") }
@@ -103,7 +108,8 @@ struct DocumentsFolder: DatabaseCommand {
         let path = try document.parsed()
         let id = try argument.documents().makeFolder(path)
         if console.isJSON { return try console.emit(Report(path: path.description, id: id?.hex)) }
-        try console.say(path.names.isEmpty ? "The top is always there." : "\(Wording.oneLine(path.description))/ is there.")
+        try console.say(
+            path.names.isEmpty ? "The top is always there." : "\(Wording.oneLine(path.description))/ is there.")
     }
 }
 

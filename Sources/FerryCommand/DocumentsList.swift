@@ -7,7 +7,10 @@ struct DocumentsList: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List documents, with where their bytes are.",
-        usage: "ferry documents <database> list [<folder>] [--deleted | --conflicts] [--state <state>] [<options>]",
+        usage: """
+            ferry documents <database> [list] [<folder>]
+            [--deleted | --conflicts] [--state <state>] [<options>]
+            """,
         discussion: """
             Examples:
               ferry documents music.sqlite list

@@ -177,7 +177,10 @@ struct DocumentsKeep: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "keep",
         abstract: "Say what this device fetches by itself, and how much it keeps.",
-        usage: "ferry documents <database> keep [--fetch <size>] [--most <size>] [--leave-free <size>] [<options>]",
+        usage: """
+            ferry documents <database> keep [--fetch <size>] [--most <size>]
+            [--leave-free <size>] [<options>]
+            """,
         discussion: """
             Sizes are numbers with kB, MB or GB. Without an option the present choice is printed. It is this device's alone.
 
@@ -251,7 +254,10 @@ struct DocumentsAttachments: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "attachments",
         abstract: "List and declare the columns of the app's that hold IDs of contents.",
-        usage: "ferry documents <database> attachments [--add <table.column>] [--remove <table.column>] [<options>]",
+        usage: """
+            ferry documents <database> attachments [--add <table.column>]
+            [--remove <table.column>] [<options>]
+            """,
         discussion: """
             A declaration travels: all devices keep and fetch what such a column names.
 

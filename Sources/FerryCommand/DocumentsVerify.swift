@@ -30,7 +30,8 @@ struct DocumentsVerify: DatabaseCommand {
             let depth = contents ? "every byte was read" : "names and lengths were looked at"
             try console.say(
                 "\(Wording.count(report.contents, "content")) in \(Wording.count(report.packs, "pack")), "
-                    + "\(Wording.bytes(report.bytes)); \(depth) (\(Wording.duration(milliseconds: report.durationMilliseconds))).")
+                    + "\(Wording.bytes(report.bytes)); \(depth) (\(Wording.duration(milliseconds: report.durationMilliseconds)))."
+            )
             for problem in report.problems {
                 console.warn("\(Wording.oneLine(problem.reason, limit: 200)) (\(problem.file))", isReason: true)
             }

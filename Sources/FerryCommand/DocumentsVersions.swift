@@ -126,7 +126,10 @@ struct DocumentsGet: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
         abstract: "Write a document to a file, or to standard output.",
-        usage: "ferry documents <database> get <path> [--version <n>] [-o <file>] [--force] [<options>]",
+        usage: """
+            ferry documents <database> get <path> [--version <n>]
+            [-o <file>] [--force] [<options>]
+            """,
         discussion: """
             Without -o the file gets the document's name, in the present directory. A file that is there stays, but with --force.
 
@@ -163,7 +166,8 @@ struct DocumentsGet: DatabaseCommand {
         let path = try document.parsed()
         let entry = try documents.entry(path)
         if entry.kind == .folder {
-            throw FerryError(.invalidArgument, "“\(path)” is a folder. Name a document; `list` shows what is in the folder.")
+            throw FerryError(
+                .invalidArgument, "“\(path)” is a folder. Name a document; `list` shows what is in the folder.")
         }
         let chosen = try version.map { number in
             guard let found = try documents.versions(of: entry.id).first(where: { $0.number == number }) else {
@@ -176,7 +180,8 @@ struct DocumentsGet: DatabaseCommand {
         if file == "-" { return try DiskFiles.copyToStandardOutput(source.path) }
         let target = file ?? entry.name
         if DiskFiles.isOwn(target, of: argument.database) {
-            throw FerryError(.invalidArgument, "The file \(target) is the database, or a file that belongs to it. Name another one.")
+            throw FerryError(
+                .invalidArgument, "The file \(target) is the database, or a file that belongs to it. Name another one.")
         }
         let bytes = try DiskFiles.copy(
             source.path, to: target, overwriting: force, isExecutable: source.isExecutable,
@@ -195,7 +200,10 @@ struct DocumentsSettle: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "settle",
         abstract: "End a conflict: keep one version, keep both, or give merged bytes.",
-        usage: "ferry documents <database> settle <path> --keep <n> | --both | --with <file> [<options>]",
+        usage: """
+            ferry documents <database> settle <path>
+            --keep <n> | --both | --with <file> [<options>]
+            """,
         discussion: """
             Examples:
               ferry documents music.sqlite settle Notes.md --keep 2

@@ -7,6 +7,10 @@ struct LeaveCommand: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "leave",
         abstract: "Stop, and remove every trace of Ferry's from the database.",
+        usage: """
+            ferry leave <database> [--documents <directory> | --discard-documents]
+            [<options>]
+            """,
         discussion: """
             The app's rows stay as they are; so does, for the others, what this device published. Ferry's tables, its \
             triggers and the key-value store go, and with them the conflicts and whatever was hidden. Where triggers or \

@@ -73,7 +73,8 @@ enum SyncSentence {
             }
             if documents.fetched > 0 {
                 parts.append(
-                    "fetched \(Wording.count(documents.fetched, "document")) (\(Wording.bytes(documents.fetchedBytes)))")
+                    "fetched \(Wording.count(documents.fetched, "document")) (\(Wording.bytes(documents.fetchedBytes)))"
+                )
             }
         }
         var text: String

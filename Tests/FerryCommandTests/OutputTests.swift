@@ -13,7 +13,7 @@ final class OutputTests: XCTestCase {
             "log",
             "history",
             "verify", "doctor", "conflicts", "restore", "policy", "alter", "kv", "invite", "approve", "enrol", "keys",
-            "seal", "version",
+            "seal", "version", "documents",
         ] {
             let help = try workshop.succeed(command, "--help").output
             XCTAssertTrue(help.contains("ferry \(command)"), help)
@@ -25,6 +25,14 @@ final class OutputTests: XCTestCase {
             ("devices", ["list", "rename", "retire", "remove"]), ("policy", ["list", "set", "remove"]),
             ("keys", ["list", "rotate", "renew", "check-recovery"]),
             ("conflicts", ["list", "show", "resolve", "restore"]),
+            (
+                "documents",
+                [
+                    "list", "add", "put", "get", "folder", "move", "remove", "put-back", "versions", "conflicts",
+                    "settle",
+                    "fetch", "evict", "pin", "unpin", "keep", "verify", "attachments",
+                ]
+            ),
         ] {
             for subVerb in subVerbs {
                 let help = try workshop.succeed(verb, "music.sqlite", subVerb, "--help").output

@@ -104,7 +104,8 @@ final class DocumentLife {
                     file: file, path: DocumentPath(path), modifiedMicroseconds: machine.clock.milliseconds() * 1000)
             ], replacing: true)
         simulation.tally.note("documents stored")
-        guard let document = outcome.outcomes.first?.document, let content = try documents.entry(document)?.content else {
+        guard let document = outcome.outcomes.first?.document, let content = try documents.entry(document)?.content
+        else {
             return
         }
         contents[content, default: (bytes, [])].storers.insert(machine.index)

@@ -20,12 +20,13 @@ struct AvailabilityJudge {
         do {
             guard let found = try ContentRows(connection).content(content) else {
                 return .waiting(
-                    reason: "what it is made of has not arrived", code: .contentNotHere, file: nil, sinceMilliseconds: nil)
+                    reason: "what it is made of has not arrived", code: .contentNotHere, file: nil,
+                    sinceMilliseconds: nil)
             }
             row = found
         } catch let error as FerryError where error.code == .damagedFile {
             return .waiting(
-                reason: "its row in ferry_content is damaged", code: .damagedFile, file: nil, sinceMilliseconds: nil)
+                reason: "its row in the database is damaged", code: .damagedFile, file: nil, sinceMilliseconds: nil)
         }
         if row.list.chunks.isEmpty { return .here }
         let state = try ContentStates(connection).state(of: content)

@@ -87,7 +87,9 @@ extension Replica {
             if let known = known.withLock({ $0[place.pack] }) { return known }
             let isPending = try shelf.openPending(place.pack) != nil
             let length = try store.readContents { rows, _ in try rows.byteCount(of: place.pack) }
-            let isThere = try isPending ? countingPending
+            let isThere =
+                try isPending
+                ? countingPending
                 : length != nil && container.packByteCount(place.pack, of: place.device) == length
             known.withLock { $0[place.pack] = isThere }
             return isThere

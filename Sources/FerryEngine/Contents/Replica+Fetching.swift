@@ -234,7 +234,8 @@ extension Replica {
             if !isWhole {
                 return FerryError(
                     .contentNotHere,
-                    "The container does not have all of it, so its bytes stay here. Sync first; `ferry doctor --repair` mends packs.")
+                    "The container does not have all of it, so its bytes stay here. Sync first; `ferry doctor --repair` mends packs."
+                )
             }
         }
         return nil

@@ -74,7 +74,7 @@ struct ContentExamination {
             let rows = DoctorReport.count(damaged.count, "row")
             report.add(
                 .init(
-                    .fault, "documents", "\(rows) of ferry_content cannot be right, the first of them x'\(first.hex)'.",
+                    .fault, "documents", "\(rows) of contents cannot be right, the first of them x'\(first.hex)'.",
                     advice: advice))
         }
         let missing = try replica.store.readContents { rows, _ in try rows.versionsWithoutContent() }

@@ -152,7 +152,8 @@ package struct ContentRows {
     /// The number of versions whose content has no row.
     package func versionsWithoutContent() throws -> Int {
         try connection.count(
-            "SELECT count(*) FROM ferry_version WHERE content IS NOT NULL AND content NOT IN (SELECT id FROM ferry_content)")
+            "SELECT count(*) FROM ferry_version WHERE content IS NOT NULL AND content NOT IN (SELECT id FROM ferry_content)"
+        )
     }
 
     /// The epochs whose keys name contents, or under which packs are sealed.
