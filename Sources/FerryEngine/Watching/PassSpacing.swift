@@ -9,7 +9,9 @@
 /// - `distance` is above 0 only after `patience` publications in close succession.
 struct PassSpacing: Sendable {
     /// Publications as close as that follow each other closely.
-    static let closeMilliseconds = 500
+    static let closeMilliseconds = 250
+    /// The same beyond the distance, where one is kept: a wait for the next commit and a pass lie between.
+    static let closeBeyondDistanceMilliseconds = 500
     /// The number of such publications before passes wait.
     static let patience = 2
     static let firstMilliseconds = 250
@@ -29,9 +31,8 @@ struct PassSpacing: Sendable {
 
     mutating func recordPublication(at now: ContinuousClock.Instant) {
         defer { lastPublication = now }
-        let isClose = lastPublication.map {
-            $0.duration(to: now) < .milliseconds(distance + Self.closeMilliseconds)
-        }
+        let close = distance > 0 ? distance + Self.closeBeyondDistanceMilliseconds : Self.closeMilliseconds
+        let isClose = lastPublication.map { $0.duration(to: now) < .milliseconds(close) }
         guard isClose ?? false else {
             (streak, distance) = (0, 0)
             return

@@ -24,7 +24,7 @@ final class PassSpacingTests: XCTestCase {
     func testASingleWriteNeverWaits() {
         var spacing = PassSpacing()
         for turn in 0..<20 {
-            spacing.recordPublication(at: at(turn * 600))
+            spacing.recordPublication(at: at(turn * 250))
             XCTAssertNil(spacing.earliest)
         }
     }
