@@ -7,9 +7,6 @@ package struct WatchConfiguration: Sendable {
     package var quietMilliseconds = 3
     /// The maximum time that changes wait for a quiet database, in milliseconds.
     package var gatherMilliseconds = 50
-    /// True: while a program commits all the time, passes keep a distance of up to 2 seconds (`PassSpacing`). For a process beside
-    /// the programs that write. An app's own engine needs none, because the app's writes and the passes take turns.
-    package var givesWritersRoom = false
     /// When the loop looks at the container without an event.
     package var poll = PollSchedule()
     /// The interval between looks at every device's files, whatever the heads announce, in milliseconds.
@@ -29,6 +26,10 @@ package struct WatchConfiguration: Sendable {
 
     /// The interval between checks that the leading process still runs, in milliseconds.
     package var followMilliseconds = 500
+
+    /// True: while a program commits all the time, passes keep a distance of up to 2 seconds (`PassSpacing`). For a process beside
+    /// the programs that write. An app's own engine needs none, because the app's writes and the passes take turns.
+    package var givesWritersRoom = false
 
     package init() {}
 
