@@ -71,12 +71,10 @@ final class MetricsFile: Sendable {
     }
 
     private static func read(_ store: Store) throws -> WatchMetrics.Reading {
-        let status = try store.status(counting: false)
-        let summary = try store.reading()
-        let own = Set(status.devices.filter(\.isSelf).map(\.id))
+        let own = try store.identity()?.device
         return WatchMetrics.Reading(
-            unpublished: status.pendingNotes + status.outboxChanges, conflicts: status.conflicts,
-            peers: summary.devices.filter { !own.contains($0.id) && $0.retiredMilliseconds == nil }.map { device in
+            unpublished: try store.unpublishedCount(), conflicts: try store.conflictCount(ConflictFilter()),
+            peers: try store.reading().devices.filter { $0.id != own && $0.retiredMilliseconds == nil }.map { device in
                 .init(
                     id: device.id.description, name: device.name, heardMilliseconds: device.heardMilliseconds,
                     isWaiting: device.waiting != nil)

@@ -59,7 +59,7 @@ struct TableSelectionOptions: ParsableArguments {
         let plan = try store.trackingPlan(TableSelection())
         let there = plan.tracked.map(\.name) + plan.leftOut.map(\.name)
         let said =
-            names(tables) + names(except) + identity.map(\.table) + plainReference.map(\.name.table)
+            names(tables) + names(except) + identity.map(\.table)
             + reference.flatMap { [$0.reference.table, $0.reference.parent] }
         for name in said where !there.contains(where: { equalNames($0, name) }) {
             guard let near = NearName.nearest(to: name, in: there) else { continue }

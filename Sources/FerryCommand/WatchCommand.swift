@@ -109,7 +109,10 @@ private struct RunningWatch: Sendable {
 
     init(_ replica: Replica, _ reporter: WatchReporter, _ recorder: MetricsFile.Recorder?) {
         self.reporter = reporter
-        loop = WatchLoop(replica) { event in
+        var configuration = WatchConfiguration()
+        // Who writes beside this process may lack a busy timeout.
+        configuration.givesWritersRoom = true
+        loop = WatchLoop(replica, configuration: configuration) { event in
             reporter.tell(event)
             recorder?.record(event)
         }

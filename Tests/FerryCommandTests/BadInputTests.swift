@@ -26,7 +26,7 @@ final class BadInputTests: XCTestCase {
     func testADatabaseOfNoContainerIsTold() throws {
         let workshop = try Workshop()
         try workshop.sql("a.sqlite", Workshop.music)
-        for command in ["sync", "status", "log", "leave"] {
+        for command in ["sync", "status", "log", "watch"] {
             try workshop.fail(command, "a.sqlite", status: 65, code: "notTracked", mentioning: "ferry init")
         }
     }

@@ -56,7 +56,7 @@ final class MistypedWordTests: XCTestCase {
         try workshop.sql("a.sqlite", Workshop.music)
         for option in [
             ["--tables", "artist,sogn"], ["--except", "sogn"], ["--identity", "sogn=title"],
-            ["--reference", "song.title=artits"], ["--plain-reference", "sogn.artist_id"],
+            ["--reference", "song.title=artits"],
         ] {
             let outcome = try workshop.run([Workshop.binary, "init", "a.sqlite", "shared", "--open"] + option)
             XCTAssertEqual(outcome.status, 64, "\(option)")

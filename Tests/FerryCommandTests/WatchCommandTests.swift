@@ -64,6 +64,29 @@ final class WatchCommandTests: XCTestCase {
         for watch in [laptop, phone] { XCTAssertEqual(watch.wait(), 0) }
     }
 
+    func testWhileAProgramCommitsAllTheTimePassesKeepADistance() throws {
+        let workshop = try Workshop()
+        try workshop.begin(isOpen: true)
+        let watch = try Watch(workshop, "a.sqlite")
+        XCTAssertNotNil(watch.event { $0["event"] as? String == "synced" })
+        for number in 0..<60 {
+            try workshop.sql("a.sqlite", "INSERT INTO artist(name) VALUES ('\(number)')")
+        }
+        var (passes, changes) = (0, 0)
+        _ = watch.event { event in
+            let sent = (event["published"] as? [String: Int])?["changes"] ?? 0
+            (passes, changes) = (passes + (sent > 0 ? 1 : 0), changes + sent)
+            return changes == 60
+        }
+        XCTAssertEqual(changes, 60)
+        // `PassSpacingTests` has the times.
+        XCTAssertLessThan(passes, 60)
+        try workshop.sql("a.sqlite", "UPDATE artist SET name = 'x' WHERE id = 1")
+        XCTAssertNotNil(watch.event { ($0["published"] as? [String: Int])?["changes"] == 1 })
+        watch.send(SIGTERM)
+        XCTAssertEqual(watch.wait(), 0)
+    }
+
     /// None that comes after the first line is lost, also where the computer is busy with many that begin.
     func testASignalThatComesAtOnceEndsIt() throws {
         let workshop = try Workshop()

@@ -33,6 +33,10 @@ package struct WatchConfiguration: Sendable {
     /// The interval between checks that the leading process still runs, in milliseconds.
     package var followMilliseconds = 500
 
+    /// True: while a program commits all the time, passes keep a distance of up to 2 seconds (`PassSpacing`). For a process beside
+    /// the programs that write. An app's own engine needs none, because the app's writes and the passes take turns.
+    package var givesWritersRoom = false
+
     package init() {}
 
     /// The same, with times that suit the container's place: rclone is asked more seldom, unless other times were chosen.

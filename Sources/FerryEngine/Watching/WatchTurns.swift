@@ -80,7 +80,9 @@ struct WatchTurns {
     }
 
     /// Before this instant changes for a folder are not packed, because a program commits all the time; `nil`: at any time.
-    var earliestPacking: ContinuousClock.Instant? { pageCount == nil ? spacing.earliest : nil }
+    var earliestPacking: ContinuousClock.Instant? {
+        configuration.givesWritersRoom && pageCount == nil ? spacing.earliest : nil
+    }
 
     /// Records that nobody wrote before `earliestPacking`.
     mutating func recordFruitlessWait() { spacing.recordFruitlessWait(at: now()) }

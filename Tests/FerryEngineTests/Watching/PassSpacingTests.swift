@@ -24,7 +24,7 @@ final class PassSpacingTests: XCTestCase {
     func testASingleWriteNeverWaits() {
         var spacing = PassSpacing()
         for turn in 0..<20 {
-            spacing.recordPublication(at: at(turn * 600))
+            spacing.recordPublication(at: at(turn * 250))
             XCTAssertNil(spacing.earliest)
         }
     }
@@ -41,13 +41,23 @@ final class PassSpacingTests: XCTestCase {
         var spacing = PassSpacing()
         for turn in 0...PassSpacing.patience { spacing.recordPublication(at: at(turn * 20)) }
         XCTAssertNotNil(spacing.earliest)
-        spacing.recordFruitlessWait(at: at(200))
-        for turn in 0..<400 {
-            spacing.recordPublication(at: at(210 + turn * 20))
-            XCTAssertNil(spacing.earliest, "\(turn)")
+        // Now and then it is looked anew, ever more seldom: how often it waits in so many seconds.
+        var now = 200
+        func waits(in milliseconds: Int) -> Int {
+            let end = now + milliseconds
+            var count = 0
+            while now < end {
+                spacing.recordPublication(at: at(now))
+                if spacing.earliest != nil {
+                    now += PassSpacing.firstMilliseconds
+                    spacing.recordFruitlessWait(at: at(now))
+                    count += 1
+                }
+                now += 20
+            }
+            return count
         }
-        // Now and then it is looked anew.
-        for turn in 0..<400 { spacing.recordPublication(at: at(11_000 + turn * 20)) }
-        XCTAssertNotNil(spacing.earliest)
+        XCTAssertLessThan(waits(in: 60_000), 10)
+        XCTAssertLessThan(waits(in: 60_000), 5)
     }
 }

@@ -64,7 +64,7 @@ final class VerifyTests: XCTestCase {
         let report = try device.store.verify(deep: true)
         XCTAssertEqual(report.differences, [])
         XCTAssertEqual(report.tables.first { $0.name == "artist" }?.rows, 4)
-        XCTAssertEqual(report.tables.first { $0.name == "artist" }?.objects, 6)
+        XCTAssertEqual(report.tables.first { $0.name == "artist" }?.objects, 4)
         XCTAssertTrue(report.isSound)
     }
 
