@@ -184,8 +184,8 @@ let package = Package(
         .target(
             name: "FerrySimulator",
             dependencies: [
-                "FerryEngine", "FerryMembers", "FerryStore", "FerryContainer", "FerrySeal", "FerryCore",
-                "FerryTestSupport",
+                "FerryEngine", "FerryMembers", "FerryStore", "FerryContainer", "FerryDocuments", "FerrySeal",
+                "FerryCore", "FerryTestSupport",
                 "CFerrySQLite", .product(name: "GRDB", package: "GRDB.swift"),
             ],
             path: "Tests/FerrySimulator", swiftSettings: strict),

@@ -116,7 +116,8 @@ enum DiskFiles {
     /// - Throws: `nameTaken` for a directory that is not empty; `contentNotHere`, `contentLost`, `inputOutput`. What was written by then stays.
     static func write(_ documents: DocumentAccess, to directory: String) throws -> Int {
         let files = FileManager.default
-        if let names = try? files.contentsOfDirectory(atPath: directory), !names.isEmpty {  // a missing one is made below
+        // A missing directory is made below.
+        if let names = try? files.contentsOfDirectory(atPath: directory), !names.isEmpty {
             throw FerryError(.nameTaken, "The directory is not empty. Name another one.", path: directory)
         }
         var count = 0

@@ -47,7 +47,7 @@ struct DocumentsPut: DatabaseCommand {
         commandName: "put",
         abstract: "Save a file as a document's new version.",
         discussion: """
-            A document that is not there is made. The version before stays for a while: `versions` lists it.
+            A document that is not there is made. The version before stays: `versions` lists it.
 
             Example:
               ferry documents put music.sqlite trio.pdf Scores/Trio.pdf
@@ -147,7 +147,7 @@ struct DocumentsRemove: DatabaseCommand {
         commandName: "remove",
         abstract: "Put a document into the trash; a folder with everything in it.",
         discussion: """
-            The trash keeps documents for 30 days. `ferry documents put-back` brings one back.
+            Nothing empties the trash yet. `ferry documents put-back` brings a document back.
 
             Example:
               ferry documents remove music.sqlite Scores/Trio.pdf

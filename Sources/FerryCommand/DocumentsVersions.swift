@@ -34,7 +34,7 @@ struct DocumentsVersions: DatabaseCommand {
         commandName: "versions",
         abstract: "List the versions of a document.",
         discussion: """
-            Version 1 is shown. Rivals follow, then the past. Superseded versions stay for a day, then one a day for 30 days.
+            Version 1 is shown. Rivals follow, then the past, the latest first.
 
             Example:
               ferry documents versions music.sqlite Scores/Trio.pdf

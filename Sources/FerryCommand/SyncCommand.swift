@@ -32,7 +32,16 @@ struct SyncCommand: DatabaseCommand {
     func perform(_ console: Console) throws {
         let replica = try Replica(path: argument.database)
         path.apply(to: replica)
-        let report = try ProgressBar.during(console) { try replica.sync(progress: $0) }
+        let report = try ProgressBar.during(console) { progress in
+            var report = try replica.sync(progress: progress)
+            // A pass fetches a part of the documents that are wanted.
+            while report.documents?.remaining ?? 0 > 0 {
+                let rest = try replica.sync(isThorough: false, progress: progress)
+                report.add(rest)
+                if rest.documents?.fetched ?? 0 == 0 { break }
+            }
+            return report
+        }
         if console.isJSON {
             try console.emit(ReportWithFailure(report: report, waiting: report.waiting))
         } else {
@@ -56,6 +65,15 @@ enum SyncSentence {
         var parts: [String] = []
         if report.published.changes > 0 { parts.append("sent \(Wording.count(report.published.changes, "change"))") }
         if report.replayed.changes > 0 { parts.append("received \(Wording.count(report.replayed.changes, "change"))") }
+        if let documents = report.documents {
+            if documents.publishedBytes > 0 {
+                parts.append("sent \(Wording.bytes(documents.publishedBytes)) of documents")
+            }
+            if documents.fetched > 0 {
+                parts.append(
+                    "fetched \(Wording.count(documents.fetched, "document")) (\(Wording.bytes(documents.fetchedBytes)))")
+            }
+        }
         var text: String
         if parts.isEmpty {
             // Only `status` compares the devices, so only `status` says "in step".

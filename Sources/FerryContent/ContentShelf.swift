@@ -131,7 +131,9 @@ package final class ContentShelf: Sendable {
     /// Removes everything, for a database that leaves its container.
     package func removeAll() throws {
         for folder in try names(in: "whole") {
-            for name in try names(in: "whole/" + folder) { try fileSystem.removeFile(at: path("whole/\(folder)/\(name)")) }
+            for name in try names(in: "whole/" + folder) {
+                try fileSystem.removeFile(at: path("whole/\(folder)/\(name)"))
+            }
             try fileSystem.removeEmptyDirectory(at: path("whole/" + folder))
         }
         for directory in ["pending", "partial"] {

@@ -28,6 +28,8 @@ package struct PackReader: Sendable {
     package let id: PackID
     package let device: DeviceID
     package let directory: PackDirectory
+    /// The epoch under which the pack is sealed; `nil` in an open container.
+    package let epoch: EpochID?
     private let surroundings: Surroundings
     private let source: Source
 
@@ -72,6 +74,7 @@ package struct PackReader: Sendable {
         guard directory.end == start else {
             throw ByteReader.malformed("its chunks do not end where its directory begins")
         }
+        epoch = isSealed ? EpochID(bytes: header.suffix(16)) : nil
         self.id = id
         self.device = device
         self.surroundings = surroundings

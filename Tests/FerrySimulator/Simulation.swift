@@ -29,6 +29,8 @@ public final class Simulation {
         public var provider: ProviderKind?
         /// Whether the container is sealed; `nil`: decided by the seed.
         public var sealed: Bool?
+        /// Whether there are documents; `nil`: decided by the seed.
+        public var documents: Bool?
         /// SQL run on a database at the end, behind Ferry's back: the properties must notice the change.
         public var sabotage: String?
         /// What is done to a sealed container at the end, which the properties must notice.
@@ -67,6 +69,8 @@ public final class Simulation {
     let folder: URL
     /// What a life with a sealed container has besides; `nil` for an open one.
     let sealed: SealedLife?
+    /// What a life with documents has besides; `nil` without.
+    let documents: DocumentLife?
     /// The disk of a folder that all devices share.
     let sharedDisk = MemoryFileSystem()
     private(set) var machines: [Machine] = []
@@ -100,6 +104,9 @@ public final class Simulation {
         let sealing = SimulatedRandom(seed: plan.seed, stream: 0x5ea1)
         let isSealed = sealing.isOne(in: 3)
         sealed = plan.sealed ?? isSealed ? SealedLife(sealing) : nil
+        let hasDocuments = SimulatedRandom(seed: plan.seed, stream: 0xd0c5)
+        let areThere = hasDocuments.isOne(in: 3)
+        documents = plan.documents ?? areThere ? DocumentLife(hasDocuments) : nil
         policies = random.isOne(in: 2) ? [PolicySetting(table: "feed", column: "unread", .counter)] : []
         folder = try ScratchFolder.make("ferry-simulation")
         try sharedDisk.createDirectory(at: "/shared")
@@ -176,6 +183,7 @@ public final class Simulation {
         let machine = try buildMachine(machines.count, over: disk, host: host, keys: keys)
         machine.files.met = { [unowned self] in tally.note($0) }
         machines.append(machine)
+        try documents?.prepare(machine)
         return machine
     }
 
@@ -352,6 +360,7 @@ public final class Simulation {
         if let sabotage = plan.sealedSabotage { try sealed?.commit(sabotage, self) }
         try SimulatedProperties.checkAtRest(self)
         try sealed?.checkAtRest(self)
+        try documents?.checkAtRest(self)
     }
 
     private func conclude() throws {

@@ -157,8 +157,9 @@ struct Step {
 
     // MARK: The app
 
-    /// Writes one to four statements, in a single transaction or in several.
+    /// Writes one to four statements, in a single transaction or in several. In a life with documents, also a document.
     private func write(_ machine: Machine) throws {
+        try simulation.documents?.act(machine, simulation)
         let isOneTransaction = random.isOne(in: 2)
         let statements = 1 + random.below(4)
         if isOneTransaction {

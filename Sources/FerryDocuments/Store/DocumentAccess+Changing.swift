@@ -52,7 +52,8 @@ extension DocumentAccess {
     ) throws -> (outcomes: [DocumentOutcome], newBytes: Int) {
         let stored = try replica.storeContents(sources.map(\.file), progress: progress)
         let outcomes = try changing(needsFolders: sources.contains { $0.path.names.count > 1 }) { change in
-            try zip(sources, stored).map { source, content in
+            try StoredContent.insert(stored, change.connection)
+            return try zip(sources, stored).map { source, content in
                 try change.put(
                     content, at: source.path,
                     VersionBytes(
@@ -292,14 +293,13 @@ final class RunningChange {
         return (id, change.versions[0].id)
     }
 
-    /// Puts a content at a path: a new document, or a new version of the one that is there.
+    /// Puts a content, whose rows are there, at a path: a new document, or a new version of the one that is there.
     func put(
         _ content: StoredContent, at path: DocumentPath, _ bytes: VersionBytes, replacing: Bool
     ) throws -> DocumentOutcome {
         guard let name = path.name, let around = path.folder else {
             throw FerryError(.invalidArgument, "A document needs a name, and “\(path)” has none.")
         }
-        try content.insert(connection)
         guard let present = lookUp(path) else {
             let folder = try makeFolders(around)
             let (document, version) = try make(name, in: folder, .file, path, bytes)

@@ -193,7 +193,7 @@ public final class DocumentStore: Sendable {
         try await changing { access, _ in try access.move(id, to: DocumentPath(path)) }
     }
 
-    /// Puts a document into the trash; a folder with everything in it. The trash keeps documents for 30 days.
+    /// Puts a document into the trash; a folder with everything in it.
     public func remove(_ id: DocumentID) async throws { _ = try await changing { access, _ in try access.remove(id) } }
 
     /// Puts a document back out of the trash.

@@ -18,6 +18,27 @@ public struct DocumentsReport: Codable, Equatable, Sendable {
 }
 
 extension SyncReport {
+    /// Adds a pass that followed at once, to fetch what was left.
+    package mutating func add(_ next: SyncReport) {
+        published.segments += next.published.segments
+        published.changes += next.published.changes
+        replayed.segments += next.replayed.segments
+        replayed.changes += next.replayed.changes
+        conflicts += next.conflicts
+        (hidden, waiting, seconds) = (next.hidden, next.waiting, seconds + next.seconds)
+        guard let more = next.documents else {
+            documents?.remaining = 0
+            return
+        }
+        var sum = documents ?? DocumentsReport()
+        sum.published += more.published
+        sum.publishedBytes += more.publishedBytes
+        sum.fetched += more.fetched
+        sum.fetchedBytes += more.fetchedBytes
+        (sum.waiting, sum.remaining) = (more.waiting, more.remaining)
+        documents = sum
+    }
+
     /// Counts packs that were published.
     mutating func count(published: (packs: Int, bytes: Int)) {
         if published.packs == 0 { return }

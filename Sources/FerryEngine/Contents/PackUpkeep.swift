@@ -10,7 +10,8 @@ extension Replica {
 
     /// Renews packs that would not do in the container. Before the pass packs changes, so that their rows go along.
     func renewPacks(_ container: Container, isThorough: Bool) throws {
-        guard try store.hasDocumentTables() else { return }
+        // A pass with nothing to do asks the disk alone, and no database.
+        guard try isThorough || !shelf.pendingPacks().isEmpty, try store.hasDocumentTables() else { return }
         let renewal = try PackRenewal(self)
         var packs = try renewal.outdatedPending()
         if isThorough { packs += try renewal.plainPacks() }
@@ -19,15 +20,50 @@ extension Replica {
         try renewal.renew(packs, container)
     }
 
-    /// Removes the files of this device's packs that have no row any more, once that is published.
-    /// - Returns: how many.
+    /// Removes the files of this device's packs that have no row any more, once that is published. A pack with a chunk that a content
+    /// lists and no other pack has gets its row back: somebody removed the row by mistake.
+    /// - Returns: how many files went.
     @discardableResult
     func removeUnnamedPacks(_ container: Container) throws -> Int {
         guard try store.hasDocumentTables(), try !store.needsPass(), try store.outboxSizes().isEmpty else { return 0 }
         let named = try store.readContents { rows, _ in try rows.packs(of: identity.device) }
         let files = try container.packs(of: identity.device).filter { !named.contains($0.id) }
-        for file in files { try container.removePack(file.id, of: identity.device) }
-        return files.count
+        if files.isEmpty { return 0 }
+        try store.updateChunkIndex()
+        var count = 0
+        for file in files {
+            if let needed = try neededPack(file.id, container) {
+                try store.write { try ContentRows($0).insert(needed) }
+            } else {
+                try container.removePack(file.id, of: identity.device)
+                count += 1
+            }
+        }
+        return count
+    }
+
+    /// A pack of this device as its file says, where a content needs one of its chunks; `nil` where nothing does, and for a file that
+    /// cannot be read as a pack.
+    private func neededPack(_ id: PackID, _ container: Container) throws -> PackRow? {
+        let device = identity.device
+        guard let byteCount = try container.packByteCount(id, of: device) else { return nil }
+        let keys = try contentKeys()
+        do {
+            let reader = try PackReader(
+                { try container.readPack(id, of: device, range: $0) ?? [] }, byteCount: byteCount, of: device,
+                in: keys.surroundings(nil, isSealed: identity.genesis != nil))
+            let isNeeded = try reader.directory.entries.contains { entry in
+                try store.readContents { _, index in
+                    try index.isKept(entry.id, heldBack: []) && index.places(of: entry.id).isEmpty
+                }
+            }
+            return isNeeded
+                ? PackRow(
+                    id: id, device: device, byteCount: byteCount, directory: reader.directory,
+                    epoch: reader.epoch) : nil
+        } catch let error as FerryError where error.saysNothing {
+            return nil
+        }
     }
 
     /// Packs contents again that are whole here and that no pack in the container has any more.

@@ -18,20 +18,20 @@ extension Replica {
 
     /// Fetches what is wanted, as far as this device keeps contents by itself.
     /// - Parameters:
+    ///   - vector: everything that was replayed and packed.
     ///   - isThorough: also look whether contents that are known to be here still are.
     ///   - maximumBytes: what is left is counted in `remaining`.
     func fetchWanted(
-        _ container: Container, _ report: inout SyncReport, isThorough: Bool, maximumBytes: Int? = nil
+        _ container: Container, _ vector: VersionVector, _ report: inout SyncReport, isThorough: Bool,
+        maximumBytes: Int? = nil
     ) throws {
-        guard try store.hasDocumentTables() else { return }
-        let vector = try store.versionVector()
         let last = fetching.withLock { $0 }
         if last.vector == vector, !last.isUnfinished, !isThorough { return }
         try store.updateChunkIndex()
         let settings = try store.contentSettings()
         let wanted = try store.wantedContents(maximumBytes: settings.fetchBytes, includingWhole: isThorough)
         let run = try fetch(
-            wanted, ContentFetcher(self, container, leaveFreeBytes: settings.leaveFreeBytes),
+            thatFit(wanted, settings), ContentFetcher(self, container, leaveFreeBytes: settings.leaveFreeBytes),
             maximumBytes: maximumBytes)
         fetching.withLock {
             $0 = ContentFetching(vector: vector, isUnfinished: run.waiting > 0 || run.remaining > 0)
@@ -44,9 +44,22 @@ extension Replica {
         report.documents = documents
     }
 
+    /// What is to be fetched by itself without going beyond what this device keeps. Otherwise one pass would evict what another one
+    /// fetched.
+    private func thatFit(_ wanted: [WantedContent], _ settings: ContentSettings) throws -> [WantedContent] {
+        guard let keepBytes = settings.keepBytes else { return wanted }
+        var room = keepBytes - (try store.readContentStates { try $0.wholeBytes() })
+        return wanted.filter { item in
+            if item.isWhole { return true }
+            if !item.isPinned && item.byteCount > room { return false }
+            room -= item.byteCount
+            return true
+        }
+    }
+
     /// Fetches contents, and records what became of each.
     private func fetch(
-        _ wanted: [(content: ContentID, byteCount: Int)], _ fetcher: ContentFetcher, maximumBytes: Int?
+        _ wanted: [WantedContent], _ fetcher: ContentFetcher, maximumBytes: Int?
     ) throws -> DocumentsReport {
         var run = DocumentsReport()
         var news: [(ContentID, ContentState.Obstacle?)] = []
@@ -106,6 +119,7 @@ extension Replica {
     package func fetchContents(
         _ contents: [ContentID], progress: ((ContentID, Int) throws -> Void)? = nil
     ) throws -> [(content: ContentID, path: String?, problem: FerryError?)] {
+        if contents.isEmpty { return [] }
         try store.updateChunkIndex()
         let container = try openContainerForContents()
         let fetcher = try ContentFetcher(
@@ -173,6 +187,7 @@ extension Replica {
     package func evictContents(
         _ contents: [ContentID]
     ) throws -> (evicted: [ContentID], bytes: Int, left: [(content: ContentID, reason: FerryError)]) {
+        if contents.isEmpty { return ([], 0, []) }
         try store.updateChunkIndex()
         let container = try openContainerForContents()
         var (evicted, bytes, left): ([ContentID], Int, [(content: ContentID, reason: FerryError)]) = ([], 0, [])
@@ -241,6 +256,7 @@ extension Replica {
 extension Replica {
     /// Records whether contents have to stay on this device. Pinned ones are fetched with the next pass.
     package func pinContents(_ contents: [ContentID], _ isPinned: Bool) throws {
+        if contents.isEmpty { return }
         try store.noteContentStates { states in
             for content in contents { try states.setPinned(isPinned, content) }
         }

@@ -22,18 +22,27 @@ public struct StoredContent: Hashable, Sendable {
 
     /// Writes the rows of the content, in a transaction of the app's. Writing them again has no effect.
     /// - Throws: `contentNotHere` where the content was stored so long ago that its bytes may be gone: store it again.
-    package func insert(_ connection: SQLConnection) throws {
-        let index = ChunkIndex(connection)
-        for chunk in row.list.chunks where !packs.contains(where: { $0.directory.contains(chunk.id) }) {
-            // A chunk that a content listed when this one was stored: that content may have gone meanwhile.
-            guard try index.isKept(chunk.id, heldBack: []) else {
-                throw FerryError(
-                    .contentNotHere,
-                    "Bytes that the content shares with another one are gone since it was stored. Store it again.")
-            }
+    package func insert(_ connection: SQLConnection) throws { try Self.insert([self], connection) }
+
+    /// Writes the rows of contents; as `insert`.
+    package static func insert(_ contents: [StoredContent], _ connection: SQLConnection) throws {
+        let (index, rows) = (ChunkIndex(connection), ContentRows(connection))
+        // Contents that were stored in one call have the same packs.
+        var (packed, made): (Set<ChunkID>, Set<PackID>) = ([], [])
+        for pack in contents.flatMap(\.packs) where made.insert(pack.id).inserted {
+            packed.formUnion(pack.directory.entries.map(\.id))
+            try rows.insert(pack)
         }
-        let rows = ContentRows(connection)
-        for pack in packs { try rows.insert(pack) }
-        try rows.insert(row)
+        for content in contents {
+            for chunk in content.row.list.chunks where !packed.contains(chunk.id) {
+                // A chunk that a content listed when this one was stored: that content may have gone meanwhile.
+                guard try index.isKept(chunk.id, heldBack: []) else {
+                    throw FerryError(
+                        .contentNotHere,
+                        "Bytes that the content shares with another one are gone since it was stored. Store it again.")
+                }
+            }
+            try rows.insert(content.row)
+        }
     }
 }

@@ -115,7 +115,8 @@ struct MembershipExamination {
         let reading = try replica.store.reading()
         let own = Set(reading.formerDevices.map(\.device))
         let heads = try ContainerView(container, except: replica.identity.device).heads
-        let rule = FormerFiles(container, membership, heads: heads, forked: reading.forkedLogs,
+        let rule = FormerFiles(
+            container, membership, heads: heads, forked: reading.forkedLogs,
             needsPacks: replica.store.hasPacks)
         for device in look.directories
         where FormerFiles.isFormer(device, membership)

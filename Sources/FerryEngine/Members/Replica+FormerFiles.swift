@@ -38,7 +38,8 @@ extension Replica {
         else { return }
         let own = reading.formerDevices.map(\.device).filter { FormerFiles.isFormer($0, membership) }
         if own.isEmpty { return }
-        let rule = FormerFiles(container, membership, heads: heads, forked: reading.forkedLogs, needsPacks: store.hasPacks)
+        let rule = FormerFiles(
+            container, membership, heads: heads, forked: reading.forkedLogs, needsPacks: store.hasPacks)
         let present = Set(try container.directories())
         for device in own where present.contains(device) {
             do {
@@ -59,7 +60,8 @@ extension Replica {
             let membership = try requiredMembership()
             let reading = try store.reading()
             let view = try ContainerView(container, except: identity.device)
-            let rule = FormerFiles(container, membership, heads: view.heads, forked: reading.forkedLogs,
+            let rule = FormerFiles(
+                container, membership, heads: view.heads, forked: reading.forkedLogs,
                 needsPacks: store.hasPacks)
             let own = reading.formerDevices.map(\.device).filter { FormerFiles.isFormer($0, membership) }
             var report = FormerFilesReport(removed: [], kept: [])

@@ -55,8 +55,10 @@ final class SyncRun {
         let reading = try refreshHeadAndCompact()
         try reportStalls(reading)
         if isThorough && publisher.hold == nil { try replica.removeUnnamedPacks(container) }
-        try replica.fetchWanted(
-            container, &report, isThorough: isThorough, maximumBytes: Replica.fetchBytesOfPass)
+        if reading.hasDocuments {
+            try replica.fetchWanted(
+                container, reading.vector, &report, isThorough: isThorough, maximumBytes: Replica.fetchBytesOfPass)
+        }
         return try finish(reading)
     }
 

@@ -3,6 +3,8 @@ import FerrySchema
 import FerryStore
 
 /// The result of a `sync`. The JSON keys are fixed: scripts rely on them.
+///
+/// Invariants: counts only grow during a sync; `nil` says that there is nothing to tell.
 public struct SyncReport: Codable, Equatable, Sendable {
     public struct Published: Codable, Equatable, Sendable {
         /// Number of segment files written into the container.

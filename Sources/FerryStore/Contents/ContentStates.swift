@@ -118,6 +118,15 @@ package struct ContentStates {
         }
     }
 
+    /// The bytes of the contents that are whole here.
+    package func wholeBytes() throws -> Int {
+        try connection.count(
+            """
+            SELECT coalesce(sum(c.size), 0) FROM ferry_content_state AS s JOIN ferry_content AS c ON c.id = s.content
+            WHERE s.whole <> 0
+            """)
+    }
+
     /// The contents that could not be fetched.
     package func obstacles() throws -> [(content: ContentID, obstacle: ContentState.Obstacle)] {
         try connection.rows(

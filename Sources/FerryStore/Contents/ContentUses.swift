@@ -27,24 +27,36 @@ struct ContentUses {
     /// - Parameters:
     ///   - maximumBytes: longer contents are passed over; `nil` for all.
     ///   - includingWhole: true for those, too, that are known to be whole here.
-    func wanted(maximumBytes: Int?, includingWhole: Bool) throws -> [(content: ContentID, byteCount: Int)] {
+    func wanted(maximumBytes: Int?, includingWhole: Bool) throws -> [WantedContent] {
         var sources = ["SELECT content AS id FROM ferry_version WHERE superseded IS NOT 1 AND content IS NOT NULL"]
         for (table, column) in try attachmentColumns() {
             sources.append("SELECT \(column) FROM \(table) WHERE typeof(\(column)) = 'blob' AND length(\(column)) = 16")
         }
         let whole = includingWhole ? "" : "AND coalesce(s.whole, 0) = 0"
-        var found: [(content: ContentID, byteCount: Int)] = []
+        var found: [WantedContent] = []
         try connection.forEachRow(
             """
-            SELECT c.id, c.size FROM ferry_content AS c LEFT JOIN ferry_content_state AS s ON s.content = c.id
+            SELECT c.id, c.size, coalesce(s.pinned, 0), coalesce(s.whole, 0) FROM ferry_content AS c LEFT JOIN ferry_content_state AS s ON s.content = c.id
             WHERE (c.size <= ?1 OR s.pinned) \(whole)
                 AND c.id IN (\(sources.joined(separator: " UNION ALL "))) ORDER BY c.size, c.id
             """, [.integer(Int64(maximumBytes ?? .max))]
         ) { row in
-            if let id: ContentID = row.id(0) { found.append((id, row.int(1))) }
+            guard let id: ContentID = row.id(0) else { return }
+            found.append(
+                WantedContent(
+                    content: id, byteCount: row.int(1), isPinned: row.int(2) != 0, isWhole: row.int(3) != 0))
         }
         return found
     }
+}
+
+/// A content that somebody may want to open.
+package struct WantedContent: Hashable, Sendable {
+    package let content: ContentID
+    package let byteCount: Int
+    package let isPinned: Bool
+    /// Whether the content was whole here when it was last looked at.
+    package let isWhole: Bool
 }
 
 /// A column of the app's that holds IDs of contents: `photo.image`.

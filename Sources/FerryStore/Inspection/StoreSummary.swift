@@ -34,6 +34,8 @@ package struct StoreSummary: Sendable {
     package let otherGenerations: [OtherGeneration]
     /// Tables with rows or changes waiting for a process with the app's collation or function.
     package let waitingTables: [WaitingTable]
+    /// True if the store has tables of contents and documents.
+    package let hasDocuments: Bool
     /// The reason and start of sync failures; `nil` if the last sync succeeded.
     package let failure: StallReason?
 
@@ -65,6 +67,7 @@ package struct StoreSummary: Sendable {
         lateChanges = try BackdatedChanges.all(meta)
         forkedLogs = try ForkedLogList.all(meta)
         undelivered = try UndeliveredLogs(meta)
+        hasDocuments = try DocumentTables.areMade(meta)
         failure = try StallReason.failure(meta)
         waitingTables = try WaitingTable.all(connection)
         otherGenerations = try OtherGeneration.all(connection)

@@ -56,16 +56,17 @@ extension Store {
         }
     }
 
-    /// Brings the index of chunks up to date. Tables of Ferry's alone are written.
+    /// Brings the index of chunks up to date, where there are contents. Tables of Ferry's alone are written.
     package func updateChunkIndex() throws {
-        if try read({ try !ChunkIndex($0).isOutdated() }) { return }
+        let isOutdated = try read { connection in
+            try DocumentTables.areMade(MetaTable(connection: connection)) && ChunkIndex(connection).isOutdated()
+        }
+        guard isOutdated else { return }
         try note { try ChunkIndex($0).update() }
     }
 
     /// The contents that somebody may want to open (`ContentUses.wanted`).
-    package func wantedContents(
-        maximumBytes: Int?, includingWhole: Bool
-    ) throws -> [(content: ContentID, byteCount: Int)] {
+    package func wantedContents(maximumBytes: Int?, includingWhole: Bool) throws -> [WantedContent] {
         try readAccess { try ContentUses($0).wanted(maximumBytes: maximumBytes, includingWhole: includingWhole) }
     }
 
