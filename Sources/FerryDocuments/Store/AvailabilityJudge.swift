@@ -16,16 +16,17 @@ struct AvailabilityJudge {
     /// Where a content's bytes are; `none` without a content.
     func availability(of content: ContentID?) throws -> Availability {
         guard let content else { return .none }
-        guard let row = try ContentRows(connection).content(content) else { return .inContainer }
-        if row.list.chunks.isEmpty { return .here }
+        let row = try ContentRows(connection).soundContent(content)
+        if let row, row.list.chunks.isEmpty { return .here }
         let state = try ContentStates(connection).state(of: content)
-        if state.isWhole, try shelf.path(ofWhole: content, byteCount: row.byteCount) != nil { return .here }
+        if let row, state.isWhole, try shelf.path(ofWhole: content, byteCount: row.byteCount) != nil { return .here }
         if let obstacle = state.obstacle {
             if obstacle.code == .contentLost { return .lost(sinceMilliseconds: obstacle.sinceMilliseconds) }
             return .waiting(
                 reason: Self.sentence(obstacle.code), code: obstacle.code, file: obstacle.file,
                 sinceMilliseconds: obstacle.sinceMilliseconds)
         }
+        guard let row else { return .inContainer }
         let index = ChunkIndex(connection)
         for chunk in row.list.chunks {
             let isHere = try index.places(of: chunk.id).contains { try shelf.openPending($0.pack) != nil }

@@ -149,7 +149,7 @@ package struct DocumentAccess: Sendable {
             return try (first + past).enumerated().map { index, row in
                 DocumentVersion(
                     number: index + 1, id: row.id, content: row.content,
-                    byteCount: try row.content.flatMap { try rows_.content($0)?.byteCount },
+                    byteCount: try row.content.flatMap(rows_.byteCount),
                     device: row.device.map { names[$0] ?? $0.description }, madeMilliseconds: row.madeMilliseconds,
                     modifiedMicroseconds: row.modifiedMicroseconds, isCurrent: row.id == leaves.current?.id,
                     isRival: rivals.contains(row.id), availability: try judge.availability(of: row.content))
