@@ -51,7 +51,7 @@ extension ReplicaSetup {
         // From here on others may know the device: what fails now, the next sync does.
         isWhole = true
         guard let place else {
-            _ = try replica.leave()
+            _ = try replica.leave(discardingDocuments: true)
             return (nil, report)
         }
         report.conflicts += try replica.sync(progress: progress).conflicts

@@ -19,6 +19,8 @@ final class DocumentHome {
     let folder: URL
     private(set) var devices: [DocumentAccess] = []
     private var sourceCount = 0
+    /// How long files stay in the container, for databases that are opened from now on.
+    var retention = RetentionSettings()
 
     final class Clock: WallClock {
         private let now = Locked<Int64>(1_700_000_000_000)
@@ -78,7 +80,9 @@ final class DocumentHome {
     func reopen(_ index: Int) throws {
         try replica(index).store.close()
         devices[index] = DocumentAccess(
-            try Replica(Store(path: databasePath(index), clock: clock), environment: environment))
+            try Replica(
+                Store(path: databasePath(index), clock: clock), environment: environment,
+                retention: retention))
     }
 
     /// Syncs these devices until nothing goes either way any more.
@@ -122,7 +126,9 @@ final class DocumentHome {
         try add(index, path, Array(text.utf8), replacing: true)
     }
 
-    func makeFolder(_ index: Int, _ path: String) throws { _ = try change(index) { try $0.makeFolder(DocumentPath(path)) } }
+    func makeFolder(_ index: Int, _ path: String) throws {
+        _ = try change(index) { try $0.makeFolder(DocumentPath(path)) }
+    }
 
     func move(_ index: Int, _ path: String, to newPath: String) throws {
         try change(index) { try $0.move(id(index, path), to: DocumentPath(newPath)) }
@@ -140,11 +146,14 @@ final class DocumentHome {
     @discardableResult
     func settle(_ index: Int, _ path: String, keeping text: String) throws -> VersionID {
         let version = try XCTUnwrap(
-            try devices[index].versions(of: id(index, path)).first { try bytes(index, path, $0.id) == Array(text.utf8) })
+            try devices[index].versions(of: id(index, path)).first { try bytes(index, path, $0.id) == Array(text.utf8) }
+        )
         return try change(index) { try $0.settle(id(index, path), keeping: version.id) }
     }
 
-    func keepBoth(_ index: Int, _ path: String) throws { _ = try change(index) { try $0.settleKeepingBoth(id(index, path)) } }
+    func keepBoth(_ index: Int, _ path: String) throws {
+        _ = try change(index) { try $0.settleKeepingBoth(id(index, path)) }
+    }
 
     func settle(_ index: Int, _ path: String, with text: String) throws {
         let stored = try replica(index).storeContents([source(Array(text.utf8))])[0]
@@ -238,7 +247,9 @@ final class DocumentHome {
         "\(Self.containerPath)/devices/\(deviceID(index).hex)/packs/\(name)"
     }
 
-    func sql(_ index: Int, _ sql: String) throws -> [[FieldValue]] { try replica(index).store.read { try $0.rows(sql) } }
+    func sql(_ index: Int, _ sql: String) throws -> [[FieldValue]] {
+        try replica(index).store.read { try $0.rows(sql) }
+    }
     func write(_ index: Int, _ sql: String) throws { try replica(index).store.write { try $0.execute(sql) } }
 }
 
