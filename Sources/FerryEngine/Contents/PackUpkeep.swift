@@ -73,20 +73,24 @@ extension Replica {
         try store.updateChunkIndex()
         let isThere = packs(in: container)
         let whole = try shelf.wholeContents().sorted { $0.id < $1.id }
-        let rows = try store.readContents { rows, _ in try whole.compactMap { try rows.content($0.id) } }
+        let rows = try store.readContents { rows, _ in try whole.compactMap { try rows.soundContent($0.id) } }
         let count = try PackRenewal(self).repair(rows, isThere: isThere)
         try forgetMissingPacks(isThere)
         return count
     }
 
+    /// Whether the container has a pack, as long as its row says.
+    func has(_ place: ChunkIndex.Place, _ container: Container) throws -> Bool {
+        guard let row = try store.readContents({ rows, _ in try rows.soundPack(place.pack) }) else { return false }
+        return try container.packByteCount(place.pack, of: place.device) == row.byteCount
+    }
+
     /// Whether the file of a pack is in the container, or waits beside the database. Each pack is looked at once.
     private func packs(in container: Container) -> (ChunkIndex.Place) throws -> Bool {
         let known = Locked<[PackID: Bool]>([:])
-        return { [shelf] place in
+        return { [self] place in
             if let known = known.withLock({ $0[place.pack] }) { return known }
-            let isThere =
-                try shelf.openPending(place.pack) != nil
-                || container.packByteCount(place.pack, of: place.device) != nil
+            let isThere = try shelf.openPending(place.pack) != nil || has(place, container)
             known.withLock { $0[place.pack] = isThere }
             return isThere
         }
@@ -96,7 +100,7 @@ extension Replica {
     private func forgetMissingPacks(_ isThere: (ChunkIndex.Place) throws -> Bool) throws {
         var gone: [PackID] = []
         for id in try store.readContents({ rows, _ in try rows.packs(of: identity.device) }).sorted() {
-            guard let pack = try store.readContents({ rows, _ in try rows.pack(id) }),
+            guard let pack = try store.readContents({ rows, _ in try rows.soundPack(id) }),
                 let first = pack.directory.entries.first,
                 try !isThere(ChunkIndex.Place(pack: id, device: pack.device, place: first.place))
             else { continue }
