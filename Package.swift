@@ -127,7 +127,12 @@ let package = Package(
             ], exclude: ["Golden"],
             swiftSettings: strict),
         .testTarget(
-            name: "FerryDocumentsTests", dependencies: ["FerryDocuments", "FerryCore", "FerryTestSupport"],
+            name: "FerryDocumentsTests",
+            dependencies: [
+                "FerryDocuments", "FerryEngine", "FerrySQL", "FerrySchema", "FerryStore", "FerryContainer",
+                "FerryContent", "FerryLog", "FerrySeal", "FerryCore", "FerryTestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "FerryMembersTests",
@@ -153,7 +158,7 @@ let package = Package(
             name: "FerryEngineTests",
             dependencies: [
                 "FerryEngine", "FerryMerge", "FerrySQL", "FerrySchema", "FerryStore", "FerryMembers", "FerryContainer",
-                "FerrySeal",
+                "FerryContent", "FerrySeal",
                 "FerryLog",
                 "FerryCore", "FerryTestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),

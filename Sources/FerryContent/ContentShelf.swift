@@ -144,6 +144,16 @@ package final class ContentShelf: Sendable {
         state.withLock { $0.prepared = [] }
     }
 
+    /// Files of `pending` that are no packs, and that this process is not writing: what processes left, or are writing.
+    package func temporaryFiles() throws -> [String] {
+        try names(in: "pending").filter { name in
+            PackName(name) == nil && !state.withLock { $0.inFlight.contains(name) }
+        }
+    }
+
+    /// Removes a file that `temporaryFiles` named.
+    package func removeTemporaryFile(_ name: String) throws { try fileSystem.removeFile(at: path("pending/" + name)) }
+
     /// Removes temporary files that nobody is writing. One process at a time writes to the shelf.
     package func removeLeftovers() throws {
         for name in try names(in: "pending") where name.hasPrefix(Self.temporaryPrefix) {

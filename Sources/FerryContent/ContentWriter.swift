@@ -45,9 +45,10 @@ package final class ContentWriter {
     }
 
     /// Takes a file from its beginning to its end.
+    /// - Parameter progress: called with the bytes taken so far, chunk by chunk; a throw ends the call.
     /// - Throws: `busy` where somebody wrote to it meanwhile: take it again later. `limitExceeded` for a longer content than there may
     ///   be. `inputOutput`: give up the writer with all its contents.
-    package func add(_ file: any ReadableFile) throws -> Stored {
+    package func add(_ file: any ReadableFile, progress: (Int) throws -> Void = { _ in }) throws -> Stored {
         let version = try file.version()
         let byteCount = try file.byteCount()
         let isUnchanged = { () throws -> Bool in try file.version() == version }
@@ -56,7 +57,8 @@ package final class ContentWriter {
             guard bytes.count == byteCount, try isUnchanged() else { throw Self.changed }
             return try stored(.bytes(bytes))
         }
-        return try byteCount < Self.ownPackBytes ? addShared(file, byteCount, isUnchanged) : addOwn(file, isUnchanged)
+        return try byteCount < Self.ownPackBytes
+            ? addShared(file, byteCount, isUnchanged, progress) : addOwn(file, isUnchanged, progress)
     }
 
     /// Completes the pack that contents share.
@@ -74,6 +76,18 @@ package final class ContentWriter {
         return finished
     }
 
+    /// Gives up all contents: their packs go, where they were not here before. The writer is of no use any more.
+    package func giveUp() {
+        (isOver, shared) = (true, nil)
+        remove(finished)
+        finished = []
+    }
+
+    private func remove(_ packs: [PendingPack.Finished]) {
+        // A pack that cannot be removed now has no row, and goes later as such packs do.
+        for pack in packs where pack.isNew { try? shelf.removePending(pack.id) }
+    }
+
     private static var changed: FerryError {
         FerryError(.busy, "The file changed while it was read. Try again once nobody writes to the file.")
     }
@@ -88,11 +102,14 @@ package final class ContentWriter {
     // MARK: Packs
 
     private func addShared(
-        _ file: any ReadableFile, _ byteCount: Int, _ isUnchanged: () throws -> Bool
+        _ file: any ReadableFile, _ byteCount: Int, _ isUnchanged: () throws -> Bool, _ progress: (Int) throws -> Void
     ) throws -> Stored {
         var stream = ChunkStream(file, chunker, expectedBytes: byteCount, maximumBytes: 2 * Self.ownPackBytes)
         var (list, new): ([ContentList.Chunk], [PreparedChunk]) = ([], [])
+        var taken = 0
         while let bytes = try stream.next() {
+            taken += bytes.count
+            try progress(taken)
             let id = key.chunkID(of: bytes)
             list.append(ContentList.Chunk(id: id, count: bytes.count))
             if try needsPacking(id), !new.contains(where: { $0.id == id }) {
@@ -116,12 +133,17 @@ package final class ContentWriter {
     }
 
     /// Packs of a content that fails are removed again: they are of nobody's.
-    private func addOwn(_ file: any ReadableFile, _ isUnchanged: () throws -> Bool) throws -> Stored {
+    private func addOwn(
+        _ file: any ReadableFile, _ isUnchanged: () throws -> Bool, _ progress: (Int) throws -> Void
+    ) throws -> Stored {
         var stream = ChunkStream(file, chunker)
         var (list, own, new): ([ContentList.Chunk], [PendingPack.Finished], Set<ChunkID>) = ([], [], [])
         var pack: PendingPack?
+        var taken = 0
         do {
             while let bytes = try stream.next() {
+                taken += bytes.count
+                try progress(taken)
                 let id = key.chunkID(of: bytes)
                 list.append(ContentList.Chunk(id: id, count: bytes.count))
                 guard !new.contains(id), try needsPacking(id) else { continue }
@@ -138,8 +160,7 @@ package final class ContentWriter {
             guard try isUnchanged(), !list.isEmpty else { throw Self.changed }
             if let pack { own.append(try pack.finish()) }
         } catch {
-            // A pack that cannot be removed now has no row, and goes later as such packs do.
-            for pack in own { try? shelf.removePending(pack.id) }
+            remove(own)
             throw error
         }
         finished += own

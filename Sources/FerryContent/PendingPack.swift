@@ -10,6 +10,8 @@ package final class PendingPack {
         package let id: PackID
         package let byteCount: Int
         package let directory: PackDirectory
+        /// False if a pack of the same bytes was here before.
+        package let isNew: Bool
     }
 
     private let shelf: ContentShelf
@@ -54,9 +56,10 @@ package final class PendingPack {
         let (bytes, id) = try writer.end()
         try file.write(bytes[...], at: end)
         try file.synchronize()
+        let isNew = try shelf.fileSystem.item(at: shelf.path(ofPending: id)) == .missing
         try shelf.fileSystem.rename(shelf.path("pending/" + temporaryName), to: shelf.path(ofPending: id))
         isFinished = true
         try shelf.fileSystem.synchronizeDirectory(at: shelf.path("pending"))
-        return Finished(id: id, byteCount: end + bytes.count, directory: writer.directory)
+        return Finished(id: id, byteCount: end + bytes.count, directory: writer.directory, isNew: isNew)
     }
 }

@@ -1,5 +1,6 @@
 import FerryCore
 import FerrySQL
+import FerryStore
 
 /// The rows of documents and versions (`ferry_document`, `ferry_version`): read, and written as an app writes.
 struct DocumentTable {
@@ -76,7 +77,7 @@ struct DocumentTable {
     /// The length of each content.
     func sizes() throws -> [ContentID: Int] {
         var sizes: [ContentID: Int] = [:]
-        try connection.forEachRow("SELECT id, size FROM ferry_content") { row in
+        try connection.forEachRow("SELECT id, size FROM ferry_content WHERE \(ContentRows.hasSize("size"))") { row in
             if let id: ContentID = row.id(0) { sizes[id] = row.int(1) }
         }
         return sizes

@@ -19,14 +19,24 @@ struct PackPublisher {
         if pending.isEmpty { return (0, 0) }
         guard try store.hasDocumentTables() else { return (0, 0) }
         let rows = try store.readContents { rows, _ in
-            try pending.compactMap { try rows.pack($0) }.filter { $0.device == device }
+            try pending.compactMap { try rows.soundPack($0) }.filter { $0.device == device }
         }
         for row in rows {
-            try container.publishPack(
-                row.id, of: device, movingIn: shelf.path(ofPending: row.id), of: shelf.fileSystem)
+            try publish(row.id)
             try shelf.removePending(row.id)
         }
         return (rows.count, rows.reduce(0) { $0 + $1.byteCount })
+    }
+
+    private func publish(_ id: PackID) throws {
+        let path = shelf.path(ofPending: id)
+        do {
+            try container.publishPack(id, of: device, movingIn: path, of: shelf.fileSystem)
+        } catch let error as FerryError where error.code == .damagedFile {
+            // A pack's name is the checksum of its bytes. So what has the name and other bytes is damaged.
+            try container.removePack(id, of: device)
+            try container.publishPack(id, of: device, movingIn: path, of: shelf.fileSystem)
+        }
     }
 }
 
@@ -35,6 +45,6 @@ extension Replica {
     func pendingPacks() throws -> [PackRow] {
         let pending = try shelf.pendingPacks()
         if pending.isEmpty { return [] }
-        return try store.readContents { rows, _ in try pending.compactMap { try rows.pack($0) } }
+        return try store.readContents { rows, _ in try pending.compactMap { try rows.soundPack($0) } }
     }
 }

@@ -33,7 +33,7 @@ struct PackRenewal {
         guard replica.identity.genesis != nil else { return [] }
         let own = [replica.identity.device] + (try replica.store.reading().formerDevices.map(\.device))
         return try replica.store.readContents { rows, _ in
-            try own.flatMap { try rows.packs(of: $0).sorted() }.compactMap { try rows.pack($0) }
+            try own.flatMap { try rows.packs(of: $0).sorted() }.compactMap { try rows.soundPack($0) }
                 .filter { $0.epoch == nil }
         }
     }

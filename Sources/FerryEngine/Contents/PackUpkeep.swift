@@ -73,7 +73,7 @@ extension Replica {
         try store.updateChunkIndex()
         let isThere = packs(in: container, countingPending: true)
         let whole = try shelf.wholeContents().sorted { $0.id < $1.id }
-        let rows = try store.readContents { rows, _ in try whole.compactMap { try rows.content($0.id) } }
+        let rows = try store.readContents { rows, _ in try whole.compactMap { try rows.soundContent($0.id) } }
         let count = try PackRenewal(self).repair(rows, isThere: isThere)
         try forgetMissingPacks(isThere)
         return count
@@ -100,7 +100,7 @@ extension Replica {
     private func forgetMissingPacks(_ isThere: (ChunkIndex.Place) throws -> Bool) throws {
         var gone: [PackID] = []
         for id in try store.readContents({ rows, _ in try rows.packs(of: identity.device) }).sorted() {
-            guard let pack = try store.readContents({ rows, _ in try rows.pack(id) }),
+            guard let pack = try store.readContents({ rows, _ in try rows.soundPack(id) }),
                 let first = pack.directory.entries.first,
                 try !isThere(ChunkIndex.Place(pack: id, device: pack.device, place: first.place))
             else { continue }

@@ -36,7 +36,7 @@ extension Replica {
         fetching.withLock {
             $0 = ContentFetching(vector: vector, isUnfinished: run.waiting > 0 || run.remaining > 0)
         }
-        if run.fetched > 0 { try evictExcess(container, settings) }
+        if run.fetched > 0 || isThorough { try evictExcess(container, settings) }
         if run.fetched + run.waiting + run.remaining == 0 { return }
         var documents = report.documents ?? DocumentsReport()
         (documents.fetched, documents.fetchedBytes) = (run.fetched, run.fetchedBytes)
@@ -44,9 +44,10 @@ extension Replica {
         report.documents = documents
     }
 
-    /// What is to be fetched by itself without going beyond what this device keeps. Otherwise one pass would evict what another one
-    /// fetched.
+    /// What is to be fetched by itself: nothing that went to make room, and not more than this device keeps. Otherwise one pass would
+    /// evict what another one fetched.
     private func thatFit(_ wanted: [WantedContent], _ settings: ContentSettings) throws -> [WantedContent] {
+        let wanted = wanted.filter { !$0.isEvicted }
         guard let keepBytes = settings.keepBytes else { return wanted }
         var room = keepBytes - (try store.readContentStates { try $0.wholeBytes() })
         return wanted.filter { item in
@@ -203,7 +204,7 @@ extension Replica {
         let container = try openContainerForContents()
         var (evicted, bytes, left): ([ContentID], Int, [(content: ContentID, reason: FerryError)]) = ([], 0, [])
         for content in contents {
-            guard let row = try store.readContents({ rows, _ in try rows.content(content) }),
+            guard let row = try store.readContents({ rows, _ in try rows.soundContent(content) }),
                 try shelf.path(ofWhole: content, byteCount: row.byteCount) != nil
             else { continue }
             if try store.readContentStates({ try $0.state(of: content).isPinned }) {

@@ -8,7 +8,7 @@ extension Replica {
     /// Stores files as contents: in chunks, durably, beside the database. No lock is held, and the container may be away.
     /// - Parameters:
     ///   - paths: regular files. Small ones share packs.
-    ///   - progress: called with the bytes taken so far, after each file; a throw ends the call, and nothing is stored.
+    ///   - progress: called with the bytes taken so far, chunk by chunk; a throw ends the call, and nothing is stored.
     /// - Returns: the contents in the order of the paths.
     /// - Throws: `nothingFound` without a file, `busy` where somebody writes to one: try again later. `limitExceeded`,
     ///   `inputOutput`; `fileNotThereYet` where a key has not arrived.
@@ -28,18 +28,12 @@ extension Replica {
                 }
                 return try isListed && places.contains(where: isThere)
             })
-        var stored: [ContentWriter.Stored] = []
-        var taken = 0
-        for path in paths {
-            let file = try openForStoring(path)
-            do {
-                stored.append(try writer.add(file))
-            } catch var error as FerryError where error.path == nil {
-                error.path = path
-                throw error
-            }
-            taken += stored.last?.byteCount ?? 0
-            try progress?(taken)
+        let stored: [ContentWriter.Stored]
+        do {
+            stored = try take(paths, writer, progress)
+        } catch {
+            writer.giveUp()
+            throw error
         }
         let packs = try writer.finish().map { pack in
             PackRow(
@@ -49,7 +43,7 @@ extension Replica {
             StoredContent(
                 row: ContentRow(
                     id: content.id, byteCount: content.byteCount, list: .file(content.body), epoch: naming),
-                packs: packs)
+                packs: packs, place: ContentPlace(shelf: shelf))
         }
     }
 
@@ -62,13 +56,35 @@ extension Replica {
         }
     }
 
+    private func take(
+        _ paths: [String], _ writer: ContentWriter, _ progress: ((Int) throws -> Void)?
+    ) throws -> [ContentWriter.Stored] {
+        var stored: [ContentWriter.Stored] = []
+        var taken = 0
+        for path in paths {
+            try progress?(taken)
+            let file = try openForStoring(path)
+            do {
+                stored.append(try writer.add(file) { try progress?(taken + $0) })
+            } catch var error as FerryError where error.path == nil {
+                error.path = path
+                throw error
+            }
+            taken += stored.last?.byteCount ?? 0
+            try progress?(taken)
+        }
+        return stored
+    }
+
     /// The content without bytes, as versions of folders have it.
     package func emptyContent() throws -> StoredContent {
         let keys = try contentKeys()
         let naming = try keys.namingEpoch(store.contentEpochs())
         let list = ContentList.file(.bytes([]))
         let id = try keys.key(naming).contentID(of: list)
-        return StoredContent(row: ContentRow(id: id, byteCount: 0, list: list, epoch: naming), packs: [])
+        return StoredContent(
+            row: ContentRow(id: id, byteCount: 0, list: list, epoch: naming), packs: [],
+            place: ContentPlace(shelf: shelf))
     }
 
     private func openForStoring(_ path: String) throws -> any ReadableFile {

@@ -11,6 +11,8 @@ public struct StoredContent: Hashable, Sendable {
     let row: ContentRow
     /// The packs that were made with the content, and with others that were stored in the same call.
     let packs: [PackRow]
+    /// Where the packs wait.
+    let place: ContentPlace
 
     /// Names the content on every device of the container: 16 bytes for a column of the app's.
     public var id: ContentID { row.id }
@@ -29,20 +31,32 @@ public struct StoredContent: Hashable, Sendable {
         let (index, rows) = (ChunkIndex(connection), ContentRows(connection))
         // Contents that were stored in one call have the same packs.
         var (packed, made): (Set<ChunkID>, Set<PackID>) = ([], [])
-        for pack in contents.flatMap(\.packs) where made.insert(pack.id).inserted {
+        for (pack, place) in contents.flatMap({ content in content.packs.map { ($0, content.place) } })
+        where made.insert(pack.id).inserted {
+            // A pack that waited for too long, or whose chunks others have by now, is gone.
+            guard try rows.hasPack(pack.id) || place.shelf.openPending(pack.id) != nil else { continue }
             packed.formUnion(pack.directory.entries.map(\.id))
             try rows.insert(pack)
         }
         for content in contents {
             for chunk in content.row.list.chunks where !packed.contains(chunk.id) {
-                // A chunk that a content listed when this one was stored: that content may have gone meanwhile.
+                // A chunk of a pack that is gone, or that a content listed when this one was stored: it may have gone meanwhile.
                 guard try index.isKept(chunk.id, heldBack: []) else {
                     throw FerryError(
                         .contentNotHere,
-                        "Bytes that the content shares with another one are gone since it was stored. Store it again.")
+                        "Bytes of the content, or those that it shares with another one, are gone since it was stored. Store it again."
+                    )
                 }
             }
             try rows.insert(content.row)
         }
     }
+}
+
+/// The directory beside a database where packs of a content wait. All places are equal: contents differ by their rows.
+struct ContentPlace: Hashable, Sendable {
+    let shelf: ContentShelf
+
+    static func == (left: ContentPlace, right: ContentPlace) -> Bool { true }
+    func hash(into hasher: inout Hasher) {}
 }

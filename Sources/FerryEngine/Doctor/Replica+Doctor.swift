@@ -76,7 +76,7 @@ extension Replica {
         // Publishes waiting changes, and writes the own head.
         _ = try sync()
         _ = try repairContents(openContainerAfresh())
-        if try store.needsPass() { _ = try sync() }
+        _ = try sync()
         _ = try compact(mending: lost)
     }
 }

@@ -54,7 +54,7 @@ final class SyncRun {
         try recordContradiction()
         let reading = try refreshHeadAndCompact()
         try reportStalls(reading)
-        if isThorough && publisher.hold == nil { try replica.removeUnnamedPacks(container) }
+        if isThorough && publisher.hold == nil { try lookAfterPacks() }
         if reading.hasDocuments {
             try replica.fetchWanted(
                 container, reading.vector, &report, isThorough: isThorough, maximumBytes: Replica.fetchBytesOfPass)
@@ -63,6 +63,13 @@ final class SyncRun {
     }
 
     // MARK: Steps
+
+    /// Publishes packs that no segment waits for, such as mended ones, and removes what nobody needs.
+    private func lookAfterPacks() throws {
+        report.count(published: try publisher.packs.publish())
+        try replica.removeUnnamedPacks(container)
+        try replica.removeShelfLitter()
+    }
 
     /// Gives the database an ID of its own, if the database proves to be a copy.
     private func recognizeCopy() throws {

@@ -94,6 +94,8 @@ package struct MetaTable {
         case tableNames
         /// What this device keeps of contents, as JSON (`ContentSettings`).
         case contentSettings
+        /// What lies beside the database and nobody needs, with the time when it was first seen, as JSON.
+        case contentLitter
         /// Set if the tables of contents and documents are there (`DocumentTables`).
         case documents
         /// The names of renamed columns, as JSON (`ColumnNameList`).

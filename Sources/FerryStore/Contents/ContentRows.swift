@@ -84,15 +84,27 @@ package struct ContentRows {
         return try Self.content(id, row)
     }
 
-    /// A content's length; `nil` without a row.
-    package func byteCount(of content: ContentID) throws -> Int? {
-        try connection.rows("SELECT size FROM ferry_content WHERE id = ?", .blob(content.bytes[...])).first?[0].number
+    /// A content whose row a Ferry may have written; `nil` for any other row, and without one.
+    package func soundContent(_ id: ContentID) throws -> ContentRow? {
+        do { return try content(id) } catch let error as FerryError where error.code == .damagedFile { return nil }
+    }
+
+    /// A content's length in bytes; `nil` without a row that has one.
+    package func byteCount(of id: ContentID) throws -> Int? {
+        let row = try connection.rows(
+            "SELECT size FROM ferry_content WHERE id = ? AND \(Self.hasSize("size"))", .blob(id.bytes[...]))
+        return row.first?[0].number
+    }
+
+    /// Whether a column has a length that a content may have, as SQL. Sums of others could be beyond any number.
+    package static func hasSize(_ column: String) -> String {
+        "typeof(\(column)) = 'integer' AND \(column) BETWEEN 0 AND \(ContentLimits.contentBytes)"
     }
 
     static func content(_ id: ContentID, _ row: [FieldValue]) throws -> ContentRow {
-        guard case .integer(let size) = row[0], case .blob(let list) = row[1] else {
-            throw ByteReader.malformed("a content's row has no size or no list")
-        }
+        guard case .integer(let size) = row[0], (0...Int64(ContentLimits.contentBytes)).contains(size),
+            case .blob(let list) = row[1]
+        else { throw ByteReader.malformed("a content's row has no list, or an impossible size") }
         return ContentRow(
             id: id, byteCount: Int(size), list: try ContentList(decoding: Array(list), byteCount: size),
             epoch: try EpochID(row[2]))
@@ -107,6 +119,16 @@ package struct ContentRows {
             ).first
         else { return nil }
         return try Self.pack(id, row)
+    }
+
+    /// A pack whose row a Ferry may have written; as `soundContent`.
+    package func soundPack(_ id: PackID) throws -> PackRow? {
+        do { return try pack(id) } catch let error as FerryError where error.code == .damagedFile { return nil }
+    }
+
+    /// Whether there is a row of a pack, whatever the row says.
+    package func hasPack(_ id: PackID) throws -> Bool {
+        try connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pack WHERE id = ?)", .blob(id.bytes[...])) != 0
     }
 
     static func pack(_ id: PackID, _ row: [FieldValue]) throws -> PackRow {
@@ -142,9 +164,14 @@ package struct ContentRows {
         return found
     }
 
-    /// Each pack's device and length, for who looks whether the files are there.
+    /// Each pack's device and length, for who looks whether the files are there. Rows with an impossible length are left out.
     package func forEachPack(_ body: (PackID, DeviceID, Int) throws -> Void) throws {
-        try connection.forEachRow("SELECT id, device, bytes FROM ferry_pack ORDER BY device, id") { row in
+        try connection.forEachRow(
+            """
+            SELECT id, device, bytes FROM ferry_pack
+            WHERE typeof(bytes) = 'integer' AND bytes BETWEEN 1 AND \(ContentLimits.packBytes) ORDER BY device, id
+            """
+        ) { row in
             if let id: PackID = row.id(0), let device: DeviceID = row.id(1) { try body(id, device, row.int(2)) }
         }
     }
@@ -167,7 +194,8 @@ package struct ContentRows {
 
     /// The number of contents, and the bytes of all.
     package func total() throws -> (contents: Int, bytes: Int) {
-        let row = try connection.rows("SELECT count(*), coalesce(sum(size), 0) FROM ferry_content")
+        let row = try connection.rows(
+            "SELECT count(*), coalesce(sum(size), 0) FROM ferry_content WHERE \(Self.hasSize("size"))")
         return (row[0][0].number, row[0][1].number)
     }
 }

@@ -123,7 +123,7 @@ package struct ContentStates {
         try connection.count(
             """
             SELECT coalesce(sum(c.size), 0) FROM ferry_content_state AS s JOIN ferry_content AS c ON c.id = s.content
-            WHERE s.whole <> 0
+            WHERE s.whole <> 0 AND \(ContentRows.hasSize("c.size"))
             """)
     }
 

@@ -16,9 +16,9 @@ struct ContentUses {
     func attachmentColumns() throws -> [(table: String, column: String)] {
         try connection.rows("SELECT target FROM ferry_attachment ORDER BY target").compactMap { row in
             guard let target = AttachmentTarget(row[0].text), let table = registry.table(called: target.table),
-                table.isLocal, let number = table.columnID(target.column)
+                table.isLocal, let column = table.localColumn(called: target.column)
             else { return nil }
-            return (table.quotedName, quoted(table.columns[number].presentName ?? table.columns[number].name))
+            return (table.quotedName, quoted(column.presentName ?? column.name))
         }
     }
 
@@ -36,15 +36,17 @@ struct ContentUses {
         var found: [WantedContent] = []
         try connection.forEachRow(
             """
-            SELECT c.id, c.size, coalesce(s.pinned, 0), coalesce(s.whole, 0) FROM ferry_content AS c LEFT JOIN ferry_content_state AS s ON s.content = c.id
-            WHERE (c.size <= ?1 OR s.pinned) \(whole)
+            SELECT c.id, c.size, coalesce(s.pinned, 0), coalesce(s.whole, 0), s.used NOT NULL AND s.reason IS NULL
+            FROM ferry_content AS c LEFT JOIN ferry_content_state AS s ON s.content = c.id
+            WHERE \(ContentRows.hasSize("c.size")) AND (c.size <= ?1 OR s.pinned) \(whole)
                 AND c.id IN (\(sources.joined(separator: " UNION ALL "))) ORDER BY c.size, c.id
             """, [.integer(Int64(maximumBytes ?? .max))]
         ) { row in
             guard let id: ContentID = row.id(0) else { return }
             found.append(
                 WantedContent(
-                    content: id, byteCount: row.int(1), isPinned: row.int(2) != 0, isWhole: row.int(3) != 0))
+                    content: id, byteCount: row.int(1), isPinned: row.int(2) != 0, isWhole: row.int(3) != 0,
+                    isEvicted: row.int(2) == 0 && row.int(3) == 0 && row.int(4) != 0))
         }
         return found
     }
@@ -57,6 +59,8 @@ package struct WantedContent: Hashable, Sendable {
     package let isPinned: Bool
     /// Whether the content was whole here when it was last looked at.
     package let isWhole: Bool
+    /// Whether the content was here and went, because somebody wanted the room. It comes back on request alone.
+    package let isEvicted: Bool
 }
 
 /// A column of the app's that holds IDs of contents: `photo.image`.
@@ -77,4 +81,24 @@ package struct AttachmentTarget: Hashable, Sendable {
     }
 
     package var text: String { "\(table).\(column)" }
+}
+
+extension TrackedTable {
+    /// The column of the local table that a declaration means: the one of that name, or the one that took its place when it was
+    /// renamed.
+    func localColumn(called name: String) -> TrackedColumn? {
+        guard let number = columnID(name) else { return nil }
+        if columns[number].isLocal { return columns[number] }
+        return columns.first { $0.isLocal && isPrecursor(number, of: $0.id) }
+    }
+
+    /// Whether a column took another one's place, perhaps by way of others.
+    private func isPrecursor(_ former: Int, of column: Int) -> Bool {
+        var (next, seen): ([Int], Set<Int>) = (columns[column].precursors, [column])
+        while let number = next.popLast() {
+            if number == former { return true }
+            if columns.indices.contains(number), seen.insert(number).inserted { next += columns[number].precursors }
+        }
+        return false
+    }
 }

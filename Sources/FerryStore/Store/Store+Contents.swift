@@ -101,6 +101,15 @@ extension Store {
         try note { try MetaTable(connection: $0).set(.contentSettings, json: settings) }
     }
 
+    /// Files beside the database that nobody needs, with the time when each was first seen, in milliseconds.
+    package func contentLitter() throws -> [String: Int64] {
+        try read { try MetaTable(connection: $0).json(.contentLitter) ?? [:] }
+    }
+
+    package func setContentLitter(_ litter: [String: Int64]) throws {
+        try note { try MetaTable(connection: $0).set(.contentLitter, json: litter) }
+    }
+
     /// Reads contents and packs in one transaction.
     package func readContents<Result>(_ body: (ContentRows, ChunkIndex) throws -> Result) throws -> Result {
         try read { try body(ContentRows($0), ChunkIndex($0)) }
@@ -109,12 +118,14 @@ extension Store {
 
 /// Attachments: columns of the app's that hold IDs of contents.
 extension Store {
-    /// Whether a column travels from this database, so that it can be declared for attachments.
+    /// Whether a column travels from this database, so that it can be declared for attachments. A table that a migration has just
+    /// made counts.
     package func canHoldAttachments(_ target: AttachmentTarget) throws -> Bool {
-        try readAccess { access in
-            guard !isFerryName(target.table), let table = access.registry.table(called: target.table), table.isLocal
+        try transaction { session in
+            guard !isFerryName(target.table), let table = session.access.registry.table(called: target.table),
+                table.isLocal
             else { return false }
-            return table.columnID(target.column) != nil
+            return table.localColumn(called: target.column) != nil
         }
     }
 }

@@ -58,7 +58,11 @@ struct Tracking {
             }
             return registry
         }
-        if try reader.version() != meta.integer(.schemaVersion) { return try update(rowsAreOld: false) }
+        if try reader.version() != meta.integer(.schemaVersion) {
+            let registry = try update(rowsAreOld: false)
+            // The app may have given up a name that was in the way.
+            return try needsDocumentTables(registry) ? makeDocumentTables() : registry
+        }
         var registry = try Registry(connection, reader.read())
         if try lacksTriggers(registry) { return try update(rowsAreOld: false) }
         if try needsDocumentTables(registry) { return try makeDocumentTables() }

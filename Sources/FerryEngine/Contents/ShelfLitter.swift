@@ -1,0 +1,76 @@
+import FerryContainer
+import FerryContent
+import FerryCore
+import FerryStore
+
+/// What lies beside the database and nobody needs: packs without a row, parts of contents that are whole or unknown or that nobody
+/// fetches, and files that a process left that died.
+///
+/// Invariant: what is removed was seen, and needed by nobody, for `Replica.orphanMilliseconds`. So nobody who works there loses anything.
+struct ShelfLitter {
+    private enum Item: Hashable {
+        case pack(PackID)
+        case partial(ContentID)
+        case temporary(String)
+
+        var name: String {
+            switch self {
+            case .pack(let id): "pending/" + PackName(id).fileName
+            case .partial(let id): "partial/" + id.hex
+            case .temporary(let name): "pending/" + name
+            }
+        }
+    }
+
+    let replica: Replica
+
+    /// Removes what has lain about for long enough, and notes what has not.
+    /// - Parameter now: in milliseconds.
+    func remove(atMilliseconds now: Int64) throws {
+        let known = try replica.store.contentLitter()
+        var present: [String: Int64] = [:]
+        for item in try items() {
+            let since = known[item.name] ?? now
+            if now.milliseconds(since: since) < Replica.orphanMilliseconds {
+                present[item.name] = min(since, now)
+            } else {
+                try remove(item)
+            }
+        }
+        if present != known { try replica.store.setContentLitter(present) }
+    }
+
+    private func remove(_ item: Item) throws {
+        switch item {
+        case .pack(let id): try replica.shelf.removePending(id)
+        case .partial(let id): try replica.shelf.discardPartial(id)
+        case .temporary(let name): try replica.shelf.removeTemporaryFile(name)
+        }
+    }
+
+    private func items() throws -> [Item] {
+        let shelf = replica.shelf
+        var items = try shelf.temporaryFiles().map(Item.temporary)
+        let (pending, partial) = (try shelf.pendingPacks(), try shelf.partialContents())
+        if !pending.isEmpty {
+            items += try replica.store.readContents { rows, _ in try pending.filter { try !rows.hasPack($0) } }
+                .map(Item.pack)
+        }
+        if !partial.isEmpty {
+            let settings = try replica.store.contentSettings()
+            let wanted = Set(
+                try replica.store.wantedContents(maximumBytes: settings.fetchBytes, includingWhole: false)
+                    .filter { !$0.isEvicted }.map(\.content))
+            items += partial.filter { !wanted.contains($0) }.map(Item.partial)
+        }
+        return items
+    }
+}
+
+extension Replica {
+    /// Removes what lies beside the database and nobody needs.
+    func removeShelfLitter() throws {
+        guard try store.hasDocumentTables() else { return }
+        try ShelfLitter(replica: self).remove(atMilliseconds: environment.clock.milliseconds())
+    }
+}

@@ -1,0 +1,478 @@
+import Foundation
+import XCTest
+
+/// `ferry documents`, verb by verb, as scripts and people use it.
+final class DocumentsCommandTests: XCTestCase {
+    private func write(_ workshop: Workshop, _ name: String, _ text: String) throws {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: workshop.path(name)))
+    }
+
+    private func read(_ workshop: Workshop, _ name: String) throws -> String {
+        String(decoding: try Data(contentsOf: URL(fileURLWithPath: workshop.path(name))), as: UTF8.self)
+    }
+
+    private func list(_ workshop: Workshop, _ database: String, _ more: String...) throws -> [[String: Any]] {
+        let outcome = try workshop.run([Workshop.binary, "documents", "list", database, "--json"] + more)
+        XCTAssertEqual(outcome.status, 0, outcome.output + outcome.errors)
+        return try XCTUnwrap(outcome.json()["documents"] as? [[String: Any]])
+    }
+
+    private func paths(_ workshop: Workshop, _ database: String, _ more: String...) throws -> [String] {
+        let outcome = try workshop.run([Workshop.binary, "documents", "list", database, "--json"] + more)
+        let documents = try XCTUnwrap(outcome.json()["documents"] as? [[String: Any]])
+        return documents.compactMap { $0["path"] as? String }
+    }
+
+    private func syncAll(_ workshop: Workshop) throws {
+        for database in ["a.sqlite", "b.sqlite", "a.sqlite", "b.sqlite"] { try workshop.succeed("sync", database) }
+    }
+
+    /// Two databases, whose first has a document.
+    private func two(_ text: String = "one") throws -> Workshop {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try write(workshop, "notes.md", text)
+        try workshop.succeed("documents", "add", "a.sqlite", "notes.md", "--to", "Scores/")
+        try syncAll(workshop)
+        return workshop
+    }
+
+    // MARK: Adding and looking
+
+    func testDocumentsAreAddedListedAndGot() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        XCTAssertTrue(try workshop.succeed("documents", "list", "a.sqlite").output.contains("no documents"))
+        try write(workshop, "notes.md", "one")
+        let added = try workshop.succeed("documents", "add", "a.sqlite", "notes.md", "--to", "Scores/", "--json").json()
+        let first = try XCTUnwrap((added["documents"] as? [[String: Any]])?.first)
+        XCTAssertEqual(first["path"] as? String, "Scores/notes.md")
+        XCTAssertEqual(first["bytes"] as? Int, 3)
+        XCTAssertNotNil(first["version"] as? String)
+        XCTAssertEqual(added["newBytes"] as? Int, 0, "what fits into its row needs no pack")
+        XCTAssertTrue(
+            try workshop.succeed("documents", "add", "a.sqlite", "notes.md", "--to", "Scores/").errors.isEmpty)
+        try syncAll(workshop)
+        let entries = try list(workshop, "b.sqlite")
+        XCTAssertEqual(entries.map { $0["path"] as? String }, ["Scores", "Scores/notes.md"])
+        XCTAssertEqual(entries.map { $0["kind"] as? String }, ["folder", "file"])
+        XCTAssertEqual(entries[1]["size"] as? Int, 3)
+        XCTAssertEqual(entries[1]["state"] as? String, "here")
+        XCTAssertEqual(entries[1]["rivals"] as? Int, 0)
+        XCTAssertEqual(entries[1]["deleted"] as? Bool, false)
+        let table = try workshop.succeed("documents", "list", "b.sqlite", "Scores").output
+        XCTAssertTrue(table.contains("Scores/notes.md"), table)
+        XCTAssertTrue(table.contains("here"), table)
+        XCTAssertEqual(try workshop.succeed("documents", "get", "b.sqlite", "Scores/notes.md", "-o", "-").output, "one")
+        let got = try workshop.succeed("documents", "get", "b.sqlite", "Scores/notes.md", "-o", "out.md", "--json")
+            .json()
+        XCTAssertEqual(got["bytes"] as? Int, 3)
+        XCTAssertEqual(got["file"] as? String, "out.md")
+        XCTAssertEqual(try read(workshop, "out.md"), "one")
+        try workshop.fail(
+            "documents", "get", "b.sqlite", "Scores/notes.md", "-o", "out.md", status: 73, code: "nameTaken")
+        try workshop.succeed("documents", "get", "b.sqlite", "Scores/notes.md", "-o", "out.md", "--force")
+    }
+
+    func testADirectoryIsAddedWithItsFilesTimesAndModes() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        let files = FileManager.default
+        try files.createDirectory(atPath: workshop.path("tree/inner"), withIntermediateDirectories: true)
+        try write(workshop, "tree/run.sh", "#!/bin/sh\n")
+        try write(workshop, "tree/inner/b", "b")
+        try write(workshop, "tree/.DS_Store", "litter")
+        let time = Date(timeIntervalSince1970: 1_500_000_000)
+        try files.setAttributes(
+            [.posixPermissions: 0o755, .modificationDate: time], ofItemAtPath: workshop.path("tree/run.sh"))
+        try files.createSymbolicLink(atPath: workshop.path("tree/link"), withDestinationPath: "run.sh")
+        let outcome = try workshop.succeed("documents", "add", "a.sqlite", "tree")
+        XCTAssertTrue(outcome.errors.contains("tree/link"), outcome.errors)
+        XCTAssertEqual(try paths(workshop, "a.sqlite"), ["tree", "tree/inner", "tree/inner/b", "tree/run.sh"])
+        try workshop.succeed("documents", "get", "a.sqlite", "tree/run.sh", "-o", "again.sh")
+        let attributes = try files.attributesOfItem(atPath: workshop.path("again.sh"))
+        XCTAssertEqual((attributes[.posixPermissions] as? Int).map { $0 & 0o100 }, 0o100)
+        XCTAssertEqual(attributes[.modificationDate] as? Date, time)
+    }
+
+    func testOddNamesGoThere() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        let names = [
+            "with space.md", "-o", "--json", "a\nb", "tab\there", "quote'\"", "Ünïcödé 🎻", ".hidden", "a:b", "CON",
+            "dot.",
+            String(repeating: "x", count: 255), "*?[x]", "$(true)", "back\\slash", "\u{1B}[31mred",
+        ]
+        for (index, name) in names.enumerated() {
+            try write(workshop, "source", "text \(index)")
+            try workshop.succeed("documents", "put", "a.sqlite", "source", "Odd/" + name)
+        }
+        try syncAll(workshop)
+        XCTAssertEqual(Set(try paths(workshop, "b.sqlite", "Odd")), Set(names.map { "Odd/" + $0 }))
+        for (index, name) in names.enumerated() {
+            XCTAssertEqual(
+                try workshop.succeed("documents", "get", "b.sqlite", "Odd/" + name, "-o", "-").output, "text \(index)",
+                name)
+        }
+        let table = try workshop.succeed("documents", "list", "b.sqlite").output
+        XCTAssertFalse(table.contains("\u{1B}[31m"), "a name steers the terminal")
+        XCTAssertEqual(table.split(separator: "\n").count, names.count + 3, table)
+    }
+
+    func testNamesThatNobodyCanHaveAreRefused() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        try write(workshop, "source", "text")
+        for name in ["..", "a/../b", ".", String(repeating: "x", count: 256), "/", ""] {
+            try workshop.fail(
+                "documents", "put", "a.sqlite", "source", name, status: 64, code: "invalidArgument")
+        }
+        XCTAssertEqual(try paths(workshop, "a.sqlite"), [])
+    }
+
+    func testWhatIsNotThereIsNamed() throws {
+        let workshop = try two()
+        for verb in [
+            ["get", "a.sqlite", "none"], ["versions", "a.sqlite", "none"], ["remove", "a.sqlite", "none"],
+            ["move", "a.sqlite", "none", "b"], ["put-back", "a.sqlite", "none"], ["list", "a.sqlite", "none"],
+            ["fetch", "a.sqlite", "none"], ["evict", "a.sqlite", "none"], ["pin", "a.sqlite", "none"],
+            ["settle", "a.sqlite", "none", "--both"], ["add", "a.sqlite", "none"], ["put", "a.sqlite", "none", "x"],
+            ["settle", "a.sqlite", "Scores/notes.md", "--both"],
+            ["get", "a.sqlite", "Scores/notes.md", "--version", "9"],
+            ["attachments", "remove", "a.sqlite", "song.title"],
+        ] {
+            let plain = try workshop.run([Workshop.binary, "documents"] + verb)
+            XCTAssertEqual(plain.status, 1, "\(verb): \(plain.output)\(plain.errors)")
+            XCTAssertTrue(plain.errors.hasPrefix("ferry: "), "\(verb): \(plain.errors)")
+            let json = try workshop.run([Workshop.binary, "documents"] + verb + ["--json"])
+            XCTAssertEqual(json.status, 1, "\(verb)")
+            XCTAssertEqual((try json.json()["error"] as? [String: Any])?["code"] as? String, "nothingFound", "\(verb)")
+        }
+    }
+
+    func testADatabaseOfNoContainerHasNoDocuments() throws {
+        let workshop = try Workshop()
+        try workshop.sql("a.sqlite", Workshop.music)
+        try write(workshop, "f", "x")
+        try workshop.fail("documents", "add", "a.sqlite", "f", status: 65, code: "notTracked")
+        try workshop.fail("documents", "list", "a.sqlite", status: 65, code: "notTracked")
+        try workshop.fail("documents", "list", "none.sqlite", status: 66, code: "databaseMissing")
+    }
+
+    func testAnAppsOwnTableIsNamed() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        try workshop.sql("a.sqlite", "CREATE TABLE ferry_document(x TEXT)")
+        try write(workshop, "f", "x")
+        try workshop.fail(
+            "documents", "add", "a.sqlite", "f", status: 65, code: "unsupportedTable", mentioning: "ferry_document")
+    }
+
+    // MARK: Changing
+
+    func testDocumentsMoveGoAndComeBack() throws {
+        let workshop = try two()
+        let made = try workshop.succeed("documents", "folder", "a.sqlite", "Archive/2026", "--json").json()
+        XCTAssertEqual(made["path"] as? String, "Archive/2026")
+        let moved = try workshop.succeed(
+            "documents", "move", "a.sqlite", "Scores/notes.md", "Archive/2026", "--json"
+        ).json()
+        XCTAssertEqual(moved["path"] as? String, "Archive/2026/notes.md")
+        try workshop.succeed("documents", "move", "a.sqlite", "Archive/2026/notes.md", "renamed.md")
+        try syncAll(workshop)
+        XCTAssertEqual(try paths(workshop, "b.sqlite"), ["Archive", "Archive/2026", "Scores", "renamed.md"])
+        let removed = try workshop.succeed("documents", "remove", "b.sqlite", "Archive", "--json").json()
+        XCTAssertEqual(removed["documents"] as? Int, 2)
+        try workshop.succeed("documents", "remove", "b.sqlite", "renamed.md")
+        try syncAll(workshop)
+        XCTAssertEqual(try paths(workshop, "a.sqlite"), ["Scores"])
+        let trash = try list(workshop, "a.sqlite", "--deleted")
+        XCTAssertEqual(Set(trash.compactMap { $0["path"] as? String }), ["Archive", "Archive/2026", "renamed.md"])
+        XCTAssertTrue(trash.allSatisfy { $0["deleted"] as? Bool == true })
+        let back = try workshop.succeed("documents", "put-back", "a.sqlite", "renamed.md", "--json").json()
+        XCTAssertEqual(back["documents"] as? Int, 1)
+        XCTAssertEqual(try workshop.succeed("documents", "get", "a.sqlite", "renamed.md", "-o", "-").output, "one")
+        try workshop.fail(
+            "documents", "move", "a.sqlite", "renamed.md", "Scores/../x", status: 64, code: "invalidArgument")
+        try workshop.fail("documents", "move", "a.sqlite", "Scores", "renamed.md", status: 73, code: "nameTaken")
+    }
+
+    func testVersionsConflictsAndSettling() throws {
+        let workshop = try two()
+        for (database, text) in [("a.sqlite", "by a"), ("b.sqlite", "by b")] {
+            try write(workshop, "edit", text)
+            try workshop.succeed("documents", "put", database, "edit", "Scores/notes.md")
+        }
+        XCTAssertEqual(
+            try workshop.succeed("documents", "conflicts", "a.sqlite", "--json").json()["total"] as? Int, 0)
+        try syncAll(workshop)
+        for database in ["a.sqlite", "b.sqlite"] {
+            let found = try workshop.succeed("documents", "conflicts", database, "--json").json()
+            XCTAssertEqual(found["total"] as? Int, 1)
+            let conflicts = try XCTUnwrap(found["conflicts"] as? [[String: Any]])
+            XCTAssertEqual(conflicts[0]["path"] as? String, "Scores/notes.md")
+            XCTAssertEqual((conflicts[0]["versions"] as? [[String: Any]])?.count, 2)
+            XCTAssertEqual(try list(workshop, database, "--conflicts").first?["rivals"] as? Int, 1)
+        }
+        let found = try workshop.succeed("documents", "versions", "a.sqlite", "Scores/notes.md", "--json").json()
+        let versions = try XCTUnwrap(found["versions"] as? [[String: Any]])
+        XCTAssertEqual(versions.map { $0["number"] as? Int }, [1, 2, 3])
+        XCTAssertEqual(versions.map { $0["isCurrent"] as? Bool }, [true, false, false])
+        XCTAssertEqual(versions.map { $0["isRival"] as? Bool }, [false, true, false])
+        XCTAssertTrue(
+            try workshop.succeed("documents", "versions", "a.sqlite", "Scores/notes.md").output.contains("rival"))
+        let texts = try (1...3).map {
+            try workshop.succeed(
+                "documents", "get", "b.sqlite", "Scores/notes.md", "--version", "\($0)", "-o", "-"
+            ).output
+        }
+        XCTAssertEqual(Set(texts[0...1]), ["by a", "by b"])
+        XCTAssertEqual(texts[2], "one")
+        XCTAssertEqual(
+            try workshop.ferry("documents", "settle", "a.sqlite", "Scores/notes.md").status, 64, "without a way")
+        try workshop.fail(
+            "documents", "settle", "a.sqlite", "Scores/notes.md", "--keep", "7", status: 1, code: "nothingFound")
+        try workshop.succeed("documents", "settle", "a.sqlite", "Scores/notes.md", "--keep", "2")
+        try syncAll(workshop)
+        for database in ["a.sqlite", "b.sqlite"] {
+            XCTAssertEqual(
+                try workshop.succeed("documents", "get", database, "Scores/notes.md", "-o", "-").output, texts[1])
+            XCTAssertTrue(try list(workshop, database, "--conflicts").isEmpty)
+        }
+    }
+
+    func testAConflictIsSettledByBothAndByAFile() throws {
+        let workshop = try two()
+        for round in ["--both", "--with"] {
+            for (database, text) in [("a.sqlite", "by a"), ("b.sqlite", "by b")] {
+                try write(workshop, "edit", round + text)
+                try workshop.succeed("documents", "put", database, "edit", "Scores/notes.md")
+            }
+            try syncAll(workshop)
+            if round == "--both" {
+                let settled = try workshop.succeed(
+                    "documents", "settle", "b.sqlite", "Scores/notes.md", "--both", "--json"
+                ).json()
+                XCTAssertNotNil(settled["version"] as? String)
+            } else {
+                try write(workshop, "merged", "merged")
+                try workshop.succeed("documents", "settle", "b.sqlite", "Scores/notes.md", "--with", "merged")
+            }
+            try syncAll(workshop)
+            XCTAssertTrue(try list(workshop, "a.sqlite", "--conflicts").isEmpty)
+        }
+        XCTAssertEqual(
+            try workshop.succeed("documents", "get", "a.sqlite", "Scores/notes.md", "-o", "-").output, "merged")
+        let all = try paths(workshop, "a.sqlite", "Scores")
+        XCTAssertEqual(all.count, 2)
+        XCTAssertTrue(all.contains { $0.hasPrefix("Scores/notes (") && $0.hasSuffix(").md") }, "\(all)")
+    }
+
+    // MARK: Room
+
+    /// Two databases, and a document above what the second one fetches by itself.
+    private func large() throws -> Workshop {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.succeed("documents", "keep", "b.sqlite", "--fetch", "on-request")
+        let bytes = (0..<20_000).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 13) }
+        try Data(bytes).write(to: URL(fileURLWithPath: workshop.path("large")))
+        let added = try workshop.succeed("documents", "add", "a.sqlite", "large", "--json").json()
+        XCTAssertGreaterThan(try XCTUnwrap(added["newBytes"] as? Int), 0)
+        try syncAll(workshop)
+        return workshop
+    }
+
+    private func pack(_ workshop: Workshop) throws -> String {
+        try XCTUnwrap(workshop.files(suffix: ".pack").first).path
+    }
+
+    func testDocumentsAreFetchedPinnedAndEvicted() throws {
+        let workshop = try large()
+        XCTAssertEqual(try list(workshop, "b.sqlite").first?["state"] as? String, "inContainer")
+        XCTAssertEqual(try paths(workshop, "b.sqlite", "--state", "here"), [])
+        let fetched = try workshop.succeed("documents", "fetch", "b.sqlite", "/", "--json").json()
+        XCTAssertEqual(fetched["documents"] as? Int, 1)
+        XCTAssertEqual(fetched["bytes"] as? Int, 20_000)
+        XCTAssertEqual((fetched["waiting"] as? [Any])?.count, 0)
+        XCTAssertEqual(try paths(workshop, "b.sqlite", "--state", "here"), ["large"])
+        let evicted = try workshop.succeed("documents", "evict", "b.sqlite", "large", "--json").json()
+        XCTAssertEqual(evicted["documents"] as? Int, 1)
+        XCTAssertEqual(try paths(workshop, "b.sqlite", "--state", "inContainer"), ["large"])
+        let pinned = try workshop.succeed("documents", "pin", "b.sqlite", "large", "--json").json()
+        XCTAssertEqual(pinned["pinned"] as? Bool, true)
+        try syncAll(workshop)
+        XCTAssertEqual(try paths(workshop, "b.sqlite", "--state", "here"), ["large"])
+        let refused = try workshop.succeed("documents", "evict", "b.sqlite", "large", "--json").json()
+        XCTAssertEqual(refused["documents"] as? Int, 0)
+        XCTAssertEqual((refused["waiting"] as? [[String: Any]])?.first?["path"] as? String, "large")
+        try workshop.succeed("documents", "unpin", "b.sqlite", "large")
+        XCTAssertEqual(
+            try workshop.succeed("documents", "evict", "b.sqlite", "large", "--json").json()["documents"] as? Int, 1)
+    }
+
+    func testWhatThisDeviceKeepsIsSaidAndRead() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        var kept = try workshop.succeed("documents", "keep", "a.sqlite", "--json").json()
+        XCTAssertEqual(kept["fetchBytes"] as? Int, 16 << 20)
+        try workshop.succeed(
+            "documents", "keep", "a.sqlite", "--fetch", "1.5MB", "--most", "all", "--leave-free", "4096")
+        kept = try workshop.succeed("documents", "keep", "a.sqlite", "--json").json()
+        XCTAssertEqual(kept["fetchBytes"] as? Int, 1_500_000)
+        XCTAssertNil(kept["keepBytes"])
+        XCTAssertEqual(kept["leaveFreeBytes"] as? Int, 4096)
+        for size in ["much", "-5", "1.2.3", "5XB", "99999999999999999999GB", "all of it", "\u{0663}MB"] {
+            try workshop.fail(
+                "documents", "keep", "a.sqlite", "--most=" + size, status: 64, code: "invalidArgument")
+        }
+        try workshop.fail(
+            "documents", "keep", "a.sqlite", "--leave-free", "all", status: 64, code: "invalidArgument")
+    }
+
+    func testAPackThatIsMissingIsToldByAllVerbs() throws {
+        let workshop = try large()
+        try workshop.succeed("documents", "fetch", "a.sqlite", "/")
+        let path = try pack(workshop)
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        try FileManager.default.removeItem(atPath: path)
+        let fetch = try workshop.ferry("documents", "fetch", "b.sqlite", "/", "--json")
+        XCTAssertEqual(fetch.status, 75)
+        let waiting = try XCTUnwrap((fetch.json()["waiting"] as? [[String: Any]])?.first)
+        XCTAssertEqual(waiting["path"] as? String, "large")
+        XCTAssertEqual(waiting["code"] as? String, "fileNotThereYet")
+        XCTAssertEqual(waiting["file"] as? String, path)
+        XCTAssertEqual(try workshop.ferry("documents", "fetch", "b.sqlite", "/").status, 75)
+        try workshop.fail("documents", "get", "b.sqlite", "large", "-o", "x", status: 75, code: "contentNotHere")
+        XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("x")))
+        let entry = try XCTUnwrap(list(workshop, "b.sqlite", "--state", "waiting").first)
+        XCTAssertEqual(entry["file"] as? String, path)
+        XCTAssertNotNil(entry["reason"] as? String)
+        XCTAssertNotNil(entry["sinceMilliseconds"] as? Int)
+        let verified = try workshop.ferry("documents", "verify", "b.sqlite", "--json")
+        XCTAssertEqual(verified.status, 65)
+        XCTAssertEqual((try verified.json()["problems"] as? [[String: Any]])?.first?["code"] as? String, "missing")
+        XCTAssertEqual(try workshop.ferry("documents", "verify", "b.sqlite").status, 65)
+        let status = try workshop.succeed("status", "b.sqlite", "--json").json()
+        XCTAssertEqual((status["documents"] as? [String: Any])?["waiting"] as? Int, 1)
+        // Damage is told as well.
+        var damaged = bytes
+        damaged[damaged.count / 2] ^= 1
+        try damaged.write(to: URL(fileURLWithPath: path))
+        XCTAssertEqual(try workshop.ferry("documents", "verify", "b.sqlite").status, 0)
+        XCTAssertEqual(try workshop.ferry("documents", "verify", "b.sqlite", "--contents").status, 65)
+        try bytes.write(to: URL(fileURLWithPath: path))
+        let sound = try workshop.succeed("documents", "verify", "b.sqlite", "--contents", "--json").json()
+        XCTAssertEqual(sound["packs"] as? Int, 1)
+        XCTAssertEqual((sound["problems"] as? [Any])?.count, 0)
+        XCTAssertEqual(try workshop.succeed("documents", "get", "b.sqlite", "large", "-o", "x").status, 0)
+        XCTAssertEqual(
+            try Data(contentsOf: URL(fileURLWithPath: workshop.path("x"))),
+            try Data(contentsOf: URL(fileURLWithPath: workshop.path("large"))))
+    }
+
+    func testDoctorMendsALostPack() throws {
+        let workshop = try large()
+        try workshop.succeed("documents", "fetch", "a.sqlite", "/")
+        try FileManager.default.removeItem(atPath: try pack(workshop))
+        let found = try workshop.ferry("doctor", "a.sqlite", "--json")
+        XCTAssertTrue(found.output.contains("not in the container"), found.output)
+        _ = try workshop.ferry("doctor", "a.sqlite", "--repair")
+        try syncAll(workshop)
+        XCTAssertEqual(try workshop.ferry("documents", "verify", "b.sqlite", "--contents").status, 0)
+        XCTAssertEqual(try workshop.ferry("documents", "get", "b.sqlite", "large", "-o", "x").status, 0)
+    }
+
+    // MARK: Attachments
+
+    func testColumnsAreDeclaredListedAndWithdrawn() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.sql("a.sqlite", "CREATE TABLE photo(id INTEGER PRIMARY KEY, image BLOB)")
+        let added = try workshop.succeed("documents", "attachments", "add", "a.sqlite", "photo.image", "--json").json()
+        XCTAssertEqual(added["column"] as? String, "photo.image")
+        try syncAll(workshop)
+        let listed = try workshop.succeed("documents", "attachments", "list", "b.sqlite", "--json").json()
+        XCTAssertEqual(listed["columns"] as? [String], ["photo.image"])
+        for column in ["photo", "photo.none", "none.image", "ferry_content.id", "a.b.c", "."] {
+            try workshop.fail(
+                "documents", "attachments", "add", "a.sqlite", column, status: 64, code: "invalidArgument")
+        }
+        try workshop.succeed("documents", "attachments", "remove", "b.sqlite", "photo.image")
+        try syncAll(workshop)
+        XCTAssertTrue(
+            try workshop.succeed("documents", "attachments", "list", "a.sqlite").output.contains("No column"))
+    }
+
+    // MARK: Leaving and carrying away
+
+    func testLeavingAsksWhatBecomesOfDocuments() throws {
+        let workshop = try two()
+        try workshop.fail("leave", "b.sqlite", status: 65, code: "documentsPresent", mentioning: "--documents")
+        try write(workshop, "in-the-way", "x")
+        XCTAssertEqual(try workshop.ferry("leave", "b.sqlite", "--documents", "x", "--discard-documents").status, 64)
+        try workshop.succeed("leave", "b.sqlite", "--documents", "out")
+        XCTAssertEqual(try read(workshop, "out/Scores/notes.md"), "one")
+        XCTAssertFalse(try workshop.sql("b.sqlite", "SELECT name FROM sqlite_schema").contains("ferry_"))
+        XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("b.sqlite-ferry-content")))
+        XCTAssertEqual(try workshop.succeed("documents", "get", "a.sqlite", "Scores/notes.md", "-o", "-").output, "one")
+    }
+
+    func testLeavingWithDocumentsWritesIntoNoFullDirectory() throws {
+        let workshop = try two()
+        try FileManager.default.createDirectory(atPath: workshop.path("full"), withIntermediateDirectories: false)
+        try write(workshop, "full/mine", "mine")
+        try workshop.fail("leave", "b.sqlite", "--documents", "full", status: 73, code: "nameTaken")
+        XCTAssertEqual(try read(workshop, "full/mine"), "mine")
+        XCTAssertEqual(try paths(workshop, "b.sqlite"), ["Scores", "Scores/notes.md"], "the database has not left")
+        try workshop.succeed("leave", "b.sqlite", "--discard-documents")
+    }
+
+    func testExportSaysWhatIsNotInTheFile() throws {
+        let workshop = try large()
+        let outcome = try workshop.succeed("export", "a.sqlite", "all.ferry")
+        XCTAssertTrue((outcome.output + outcome.errors).contains("documents"), outcome.output + outcome.errors)
+        let plain = try workshop.succeed("import", "plain.sqlite", "all.ferry")
+        XCTAssertFalse(
+            try workshop.sql("plain.sqlite", "SELECT name FROM sqlite_schema").contains("ferry_"), plain.output)
+    }
+
+    // MARK: Forged rows
+
+    func testForgedTimesAndSizesAreShownAndStopNothing() throws {
+        let workshop = try two()
+        try workshop.sql(
+            "a.sqlite",
+            """
+            INSERT INTO ferry_content VALUES (x'a0000000000000000000000000000001', 9223372036854775807, x'0100', NULL);
+            INSERT INTO ferry_content VALUES (x'a0000000000000000000000000000002', 9223372036854775807, x'0100', NULL);
+            INSERT INTO ferry_document VALUES (x'f0000000000000000000000000000001', NULL, 'early', 0, NULL);
+            INSERT INTO ferry_document VALUES (x'f0000000000000000000000000000002', NULL, 'late', 0, NULL);
+            INSERT INTO ferry_version VALUES (x'f1000000000000000000000000000001', x'f0000000000000000000000000000001',
+                x'a0000000000000000000000000000001', NULL, 0, -9223372036854775808, NULL, -9223372036854775808, 0);
+            INSERT INTO ferry_version VALUES (x'f1000000000000000000000000000002', x'f0000000000000000000000000000002',
+                x'a0000000000000000000000000000002', NULL, 0, 9223372036854775807, NULL, 9223372036854775807, 0);
+            """)
+        try syncAll(workshop)
+        for database in ["a.sqlite", "b.sqlite"] {
+            XCTAssertEqual(try paths(workshop, database), ["Scores", "Scores/notes.md", "early", "late"])
+            for arguments in [
+                ["documents", "list", database], ["documents", "versions", database, "early"],
+                ["documents", "versions", database, "late"], ["status", database],
+                ["documents", "fetch", database, "Scores"], ["documents", "remove", database, "early"],
+                ["documents", "list", database, "--deleted"], ["documents", "put-back", database, "early"],
+            ] {
+                let outcome = try workshop.run([Workshop.binary] + arguments)
+                XCTAssertEqual(outcome.status, 0, "\(arguments): \(outcome.output)\(outcome.errors)")
+            }
+            for arguments in [
+                ["documents", "get", database, "early", "-o", "-"], ["documents", "fetch", database, "/"],
+                ["documents", "verify", database], ["doctor", database], ["leave", database],
+            ] {
+                let outcome = try workshop.run([Workshop.binary] + arguments)
+                XCTAssertTrue((0..<100).contains(outcome.status), "\(arguments): \(outcome.status) \(outcome.errors)")
+            }
+            try syncAll(workshop)
+        }
+    }
+}
