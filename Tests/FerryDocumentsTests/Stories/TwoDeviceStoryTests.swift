@@ -271,7 +271,8 @@ final class TwoDeviceStoryTests: XCTestCase {
         try home.move(1, "a", to: "y")
         try home.assertSettled(["y": "1"])
         XCTAssertEqual(
-            try home.sql(0, "SELECT count(*) FROM ferry_conflict"), try home.sql(1, "SELECT count(*) FROM ferry_conflict"))
+            try home.sql(0, "SELECT count(*) FROM ferry_conflict"),
+            try home.sql(1, "SELECT count(*) FROM ferry_conflict"))
     }
 
     func testDocumentsOfOneNameByTwoDevicesAreOne() throws {
