@@ -47,7 +47,7 @@ extension Replica {
     /// What is to be fetched by itself: nothing that went to make room, and not more than this device keeps. Otherwise one pass would
     /// evict what another one fetched.
     private func thatFit(_ wanted: [WantedContent], _ settings: ContentSettings) throws -> [WantedContent] {
-        let wanted = wanted.filter { !$0.isEvicted }
+        let wanted = wanted.filter { !$0.isEvicted && !$0.isInRow }
         guard let keepBytes = settings.keepBytes else { return wanted }
         var room = keepBytes - (try store.readContentStates { try $0.wholeBytes() })
         return wanted.filter { item in

@@ -36,7 +36,8 @@ struct ContentUses {
         var found: [WantedContent] = []
         try connection.forEachRow(
             """
-            SELECT c.id, c.size, coalesce(s.pinned, 0), coalesce(s.whole, 0), s.used NOT NULL AND s.reason IS NULL
+            SELECT c.id, c.size, coalesce(s.pinned, 0), coalesce(s.whole, 0), s.used NOT NULL AND s.reason IS NULL,
+                substr(c.list, 1, 1) = x'00'
             FROM ferry_content AS c LEFT JOIN ferry_content_state AS s ON s.content = c.id
             WHERE \(ContentRows.hasSize("c.size")) AND (c.size <= ?1 OR s.pinned) \(whole)
                 AND c.id IN (\(sources.joined(separator: " UNION ALL "))) ORDER BY c.size, c.id
@@ -46,7 +47,7 @@ struct ContentUses {
             found.append(
                 WantedContent(
                     content: id, byteCount: row.int(1), isPinned: row.int(2) != 0, isWhole: row.int(3) != 0,
-                    isEvicted: row.int(2) == 0 && row.int(3) == 0 && row.int(4) != 0))
+                    isEvicted: row.int(2) == 0 && row.int(3) == 0 && row.int(4) != 0, isInRow: row.int(5) != 0))
         }
         return found
     }
@@ -61,6 +62,8 @@ package struct WantedContent: Hashable, Sendable {
     package let isWhole: Bool
     /// Whether the content was here and went, because somebody wanted the room. It comes back on request alone.
     package let isEvicted: Bool
+    /// Whether the bytes stand in the row, so that nothing is to be fetched before somebody opens the content.
+    package let isInRow: Bool
 }
 
 /// A column of the app's that holds IDs of contents: `photo.image`.
