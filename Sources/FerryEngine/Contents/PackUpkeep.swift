@@ -32,21 +32,29 @@ extension Replica {
         try store.updateChunkIndex()
         var count = 0
         for file in files {
-            if let needed = try neededPack(file.id, container) {
-                try store.write { try ContentRows($0).insert(needed) }
-            } else {
+            switch try use(ofUnnamed: file.id, container) {
+            case .needed(let row): try store.write { try ContentRows($0).insert(row) }
+            case .none:
                 try container.removePack(file.id, of: identity.device)
                 count += 1
+            case .unknown: continue
             }
         }
         return count
     }
 
-    /// A pack of this device as its file says, where a content needs one of its chunks; `nil` where nothing does, and for a file that
-    /// cannot be read as a pack.
-    private func neededPack(_ id: PackID, _ container: Container) throws -> PackRow? {
+    /// What a pack without a row is good for.
+    private enum UnnamedPack {
+        /// A content needs one of its chunks. The row that it gets back.
+        case needed(PackRow)
+        case none
+        /// The file cannot be read now, so it stays.
+        case unknown
+    }
+
+    private func use(ofUnnamed id: PackID, _ container: Container) throws -> UnnamedPack {
         let device = identity.device
-        guard let byteCount = try container.packByteCount(id, of: device) else { return nil }
+        guard let byteCount = try container.packByteCount(id, of: device) else { return .unknown }
         let keys = try contentKeys()
         do {
             let reader = try PackReader(
@@ -57,12 +65,13 @@ extension Replica {
                     try index.isKept(entry.id, heldBack: []) && index.places(of: entry.id).isEmpty
                 }
             }
-            return isNeeded
-                ? PackRow(
-                    id: id, device: device, byteCount: byteCount, directory: reader.directory,
-                    epoch: reader.epoch) : nil
-        } catch let error as FerryError where error.saysNothing {
-            return nil
+            guard isNeeded else { return .none }
+            return .needed(
+                PackRow(
+                    id: id, device: device, byteCount: byteCount, directory: reader.directory, epoch: reader.epoch))
+        } catch let error as FerryError where error.concernsOneFile {
+            // A plain pack in a sealed container was sealed anew.
+            return error.code == .notSealed ? .none : .unknown
         }
     }
 
