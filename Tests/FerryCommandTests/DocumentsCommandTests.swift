@@ -139,7 +139,7 @@ final class DocumentsCommandTests: XCTestCase {
             ["settle", "a.sqlite", "none", "--both"], ["add", "a.sqlite", "none"], ["put", "a.sqlite", "none", "x"],
             ["settle", "a.sqlite", "Scores/notes.md", "--both"],
             ["get", "a.sqlite", "Scores/notes.md", "--version", "9"],
-            ["attachments", "remove", "a.sqlite", "song.title"],
+            ["attachments", "a.sqlite", "--remove", "song.title"],
         ] {
             let plain = try workshop.run([Workshop.binary, "documents"] + verb)
             XCTAssertEqual(plain.status, 1, "\(verb): \(plain.output)\(plain.errors)")
@@ -389,19 +389,21 @@ final class DocumentsCommandTests: XCTestCase {
         let workshop = try Workshop()
         try workshop.beginTwo()
         try workshop.sql("a.sqlite", "CREATE TABLE photo(id INTEGER PRIMARY KEY, image BLOB)")
-        let added = try workshop.succeed("documents", "attachments", "add", "a.sqlite", "photo.image", "--json").json()
-        XCTAssertEqual(added["column"] as? String, "photo.image")
+        let added = try workshop.succeed(
+            "documents", "a.sqlite", "attachments", "--add", "photo.image", "--json"
+        ).json()
+        XCTAssertEqual(added["columns"] as? [String], ["photo.image"])
         try syncAll(workshop)
-        let listed = try workshop.succeed("documents", "attachments", "list", "b.sqlite", "--json").json()
+        let listed = try workshop.succeed("documents", "b.sqlite", "attachments", "--json").json()
         XCTAssertEqual(listed["columns"] as? [String], ["photo.image"])
         for column in ["photo", "photo.none", "none.image", "ferry_content.id", "a.b.c", "."] {
             try workshop.fail(
-                "documents", "attachments", "add", "a.sqlite", column, status: 64, code: "invalidArgument")
+                "documents", "a.sqlite", "attachments", "--add", column, status: 64, code: "invalidArgument")
         }
-        try workshop.succeed("documents", "attachments", "remove", "b.sqlite", "photo.image")
+        try workshop.succeed("documents", "b.sqlite", "attachments", "--remove", "photo.image")
         try syncAll(workshop)
         XCTAssertTrue(
-            try workshop.succeed("documents", "attachments", "list", "a.sqlite").output.contains("No column"))
+            try workshop.succeed("documents", "a.sqlite", "attachments").output.contains("No column"))
     }
 
     // MARK: Leaving and carrying away

@@ -37,11 +37,11 @@ extension DocumentAccess {
     /// Says that a column holds IDs of contents, on all devices. Contents that such a column names are kept and fetched.
     /// - Throws: `invalidArgument` for a table that does not travel, or a column that it does not have.
     package func declareAttachments(_ table: String, _ column: String) throws {
-        let target = AttachmentTarget(table: table, column: column)
-        guard try store.canHoldAttachments(target) else {
+        let called = AttachmentTarget(table: table, column: column)
+        guard let target = try store.attachmentTarget(called) else {
             throw FerryError(
                 .invalidArgument,
-                "No column “\(target.text)” travels from this database. Check the spelling; `ferry status` lists the tables."
+                "No column “\(called.text)” travels from this database. Check the spelling; `ferry status` lists the tables."
             )
         }
         try store.makeDocumentTables()
@@ -54,13 +54,15 @@ extension DocumentAccess {
     /// - Throws: `nothingFound` for a column that was not declared.
     package func withdrawAttachments(_ table: String, _ column: String) throws {
         let target = AttachmentTarget(table: table, column: column)
-        let count =
-            try !store.hasDocumentTables()
-            ? 0
-            : store.write { connection in
-                try connection.execute("DELETE FROM ferry_attachment WHERE target = ?", .text(target.text))
+        var count = 0
+        if try store.hasDocumentTables() {
+            let travelling = try store.attachmentTarget(target) ?? target
+            count = try store.write { connection in
+                try connection.execute(
+                    "DELETE FROM ferry_attachment WHERE target IN (?, ?)", .text(target.text), .text(travelling.text))
                 return connection.changedRowCount
             }
+        }
         if count == 0 {
             throw FerryError(.nothingFound, "The column “\(target.text)” was not declared for attachments.")
         }

@@ -87,12 +87,17 @@ package struct AttachmentTarget: Hashable, Sendable {
 }
 
 extension TrackedTable {
-    /// The column of the local table that a declaration means: the one of that name, or the one that took its place when it was
-    /// renamed.
+    /// The column of the local table that a declaration means: the one that travels under that name, the one of that name, or the
+    /// one that took its place in a migration.
     func localColumn(called name: String) -> TrackedColumn? {
+        let local = columns.filter(\.isLocal)
+        if let column = local.first(where: { equalNames($0.baseName, name) })
+            ?? local.first(where: { equalNames($0.presentName ?? $0.name, name) })
+        {
+            return column
+        }
         guard let number = columnID(name) else { return nil }
-        if columns[number].isLocal { return columns[number] }
-        return columns.first { $0.isLocal && isPrecursor(number, of: $0.id) }
+        return local.first { isPrecursor(number, of: $0.id) }
     }
 
     /// Whether a column took another one's place, perhaps by way of others.

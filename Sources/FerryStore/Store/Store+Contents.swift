@@ -118,14 +118,20 @@ extension Store {
 
 /// Attachments: columns of the app's that hold IDs of contents.
 extension Store {
-    /// Whether a column travels from this database, so that it can be declared for attachments. A table that a migration has just
-    /// made counts.
-    package func canHoldAttachments(_ target: AttachmentTarget) throws -> Bool {
+    /// The names under which a column travels that somebody calls by its names here, so that all devices mean the same one. A table
+    /// that a migration has just made counts.
+    /// - Returns: `nil` for a column that does not travel from this database.
+    package func attachmentTarget(_ called: AttachmentTarget) throws -> AttachmentTarget? {
         try transaction { session in
-            guard !isFerryName(target.table), let table = session.access.registry.table(called: target.table),
+            guard !isFerryName(called.table), let table = session.access.registry.table(called: called.table),
                 table.isLocal
-            else { return false }
-            return table.localColumn(called: target.column) != nil
+            else { return nil }
+            let local = table.columns.first {
+                $0.isLocal && equalNames($0.presentName ?? $0.name, called.column)
+            }
+            return (local ?? table.localColumn(called: called.column)).map {
+                AttachmentTarget(table: table.name, column: $0.baseName)
+            }
         }
     }
 }

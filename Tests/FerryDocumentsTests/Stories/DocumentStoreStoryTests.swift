@@ -349,21 +349,42 @@ final class DocumentStoreStoryTests: XCTestCase {
         XCTAssertEqual(try home.first.attachments(), [])
     }
 
+    func testAColumnIsDeclaredByTheNameThatAllDevicesKnow() async throws {
+        let home = try TwoDocumentStores()
+        try await home.pools[0].write { try $0.execute(sql: "ALTER TABLE photo RENAME COLUMN image TO picture") }
+        try home.settle()
+        try home.first.declareAttachments("photo", "picture")
+        let content = try await home.first.store(contentsOf: home.file(noise(20_000, seed: 1)))
+        try await home.pools[0].write { db in
+            try content.insert(in: db)
+            try db.execute(
+                sql: "INSERT INTO photo(title, picture) VALUES ('a', ?)", arguments: [Data(content.id.bytes)])
+        }
+        try home.settle()
+        let whole = try home.second.engine.replica.shelf.wholeContents()
+        XCTAssertEqual(whole.map(\.id), [content.id], "the other device has not renamed the column")
+        try home.first.access.withdrawAttachments("photo", "picture")
+        XCTAssertEqual(try home.first.attachments(), [])
+    }
+
     func testUnknownContentsAndDocumentsAreNamed() async throws {
         let home = try TwoDocumentStores(count: 1)
         let (content, document) = (ContentID(high: 1, low: 2), DocumentID(high: 1, low: 2))
         XCTAssertNil(try home.first.document(document))
         XCTAssertEqual(failure { _ = try home.first.document(at: "none") }?.code, .nothingFound)
         XCTAssertEqual(failure { _ = try home.first.list("none") }?.code, .nothingFound)
-        for body in [
-            { _ = try await home.first.data(of: content) }, { _ = try await home.first.open(document) },
-            { try await home.first.putBack(document) }, { try await home.first.settle(document, .keepBoth) },
-        ] as [() async throws -> Void] {
+        let calls: [(FerryError.Code, () async throws -> Void)] = [
+            (.contentNotHere, { _ = try await home.first.data(of: content) }),
+            (.nothingFound, { _ = try await home.first.open(document) }),
+            (.nothingFound, { try await home.first.putBack(document) }),
+            (.nothingFound, { try await home.first.settle(document, .keepBoth) }),
+        ]
+        for (code, body) in calls {
             do {
                 try await body()
                 XCTFail("found something")
             } catch let error as FerryError {
-                XCTAssertEqual(error.code, .nothingFound)
+                XCTAssertEqual(error.code, code)
             }
         }
     }
