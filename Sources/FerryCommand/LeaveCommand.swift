@@ -19,7 +19,7 @@ struct LeaveCommand: DatabaseCommand {
             others, and forgets the keys of the device.
 
             A database with documents or attachments is refused, until you say where the documents are to be written, or that they \
-            may go. Documents that this device has not fetched are fetched for that.
+            may go. Documents that this device has not fetched are fetched for that. Contents of attachments are not written.
 
             Examples:
               ferry sync music.sqlite && ferry leave music.sqlite
