@@ -14,7 +14,7 @@ struct AvailabilityJudge {
     }
 
     /// Where a content's bytes are; `none` without a content.
-    func availability(of content: ContentID?) throws -> Availability {
+    func availability(of content: ContentID?) throws -> ContentAvailability {
         guard let content else { return .none }
         let row: ContentRow
         do {

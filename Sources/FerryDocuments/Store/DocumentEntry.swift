@@ -37,11 +37,11 @@ public struct DocumentEntry: Hashable, Sendable, Identifiable {
     public let wasDeletedElsewhere: Bool
     /// Why the document is shown at the top, and not in the folder that it was put into; `nil` where it is in its place.
     public let misplacement: Misplacement?
-    public let availability: Availability
+    public let availability: ContentAvailability
 }
 
 /// Where the bytes of a content are.
-public enum Availability: Hashable, Sendable {
+public enum ContentAvailability: Hashable, Sendable {
     /// On this device.
     case here
     /// In the container. Opening or fetching brings them.
@@ -80,5 +80,5 @@ public struct DocumentVersion: Hashable, Sendable, Identifiable {
     public let modifiedMicroseconds: Int64
     public let isCurrent: Bool
     public let isRival: Bool
-    public let availability: Availability
+    public let availability: ContentAvailability
 }
