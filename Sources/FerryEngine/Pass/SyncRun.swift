@@ -45,7 +45,8 @@ final class SyncRun {
     func run(_ members: MemberReader.Look?) throws -> SyncReport {
         try recognizeCopy()
         admitted = try replica.fulfilDuties(members, &container)
-        try replica.renewPacks(container, isThorough: isThorough)
+        // Nothing is sealed while no key may be used.
+        if publisher.hold == nil { try replica.renewPacks(container, isThorough: isThorough) }
         repeat { try catchUp() } while try replica.learn(&container, told: view.heads, &admitted)
         try adoptBranches()
         try republish()
