@@ -10,37 +10,8 @@ import Darwin
 
 /// Files on the disk that become documents, and documents that become files.
 enum DiskFiles {
-    /// What a file says of itself.
-    struct Description {
-        var modifiedMicroseconds: Int64
-        var isExecutable: Bool
-    }
-
     /// What systems leave in directories, and nobody wrote.
     private static let litter: Set<String> = [".DS_Store", "Thumbs.db", "desktop.ini"]
-
-    /// - Throws: `nothingFound` without a file.
-    static func description(of path: String) throws -> Description {
-        var status = stat()
-        guard lstat(path, &status) == 0 else {
-            throw FerryError(.nothingFound, "There is no file at \(path). Check the path.", path: path)
-        }
-        #if canImport(Darwin)
-        let time = status.st_mtimespec
-        #else
-        let time = status.st_mtim
-        #endif
-        return Description(
-            modifiedMicroseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000,
-            isExecutable: status.st_mode & S_IXUSR != 0)
-    }
-
-    /// A file that becomes a document at a path.
-    static func source(_ file: String, at path: DocumentPath) throws -> DocumentSource {
-        let found = try description(of: file)
-        return DocumentSource(
-            file: file, path: path, modifiedMicroseconds: found.modifiedMicroseconds, isExecutable: found.isExecutable)
-    }
 
     /// The files to add, and what is neither a file nor a directory.
     /// - Parameters:
@@ -52,7 +23,7 @@ enum DiskFiles {
         let path = try target.map { try DocumentPath($0) } ?? .top
         let isOneFile = try files.count == 1 && kind(of: files[0]) == S_IFREG
         let goesInside = try target == nil || target?.hasSuffix("/") ?? false || path.names.isEmpty || isFolder(path)
-        if isOneFile && !goesInside { return ([try source(files[0], at: path)], []) }
+        if isOneFile && !goesInside { return ([try DocumentSource(reading: files[0], at: path)], []) }
         var (sources, left): ([DocumentSource], [String]) = ([], [])
         for file in files {
             let name = URL(fileURLWithPath: file).standardizedFileURL.lastPathComponent
@@ -73,7 +44,7 @@ enum DiskFiles {
         _ file: String, at path: DocumentPath, _ sources: inout [DocumentSource], _ left: inout [String]
     ) throws {
         switch try kind(of: file) {
-        case S_IFREG: sources.append(try source(file, at: path))
+        case S_IFREG: sources.append(try DocumentSource(reading: file, at: path))
         case S_IFDIR:
             for name in try FileManager.default.contentsOfDirectory(atPath: file).sorted()
             where !litter.contains(name) {

@@ -72,7 +72,7 @@ struct DocumentsPut: DatabaseCommand {
 
     func perform(_ console: Console) throws {
         let documents = try argument.documents()
-        let source = try DiskFiles.source(file, at: document.parsed())
+        let source = try DocumentSource(reading: file, at: document.parsed())
         let (outcomes, newBytes) = try documents.add([source], replacing: true)
         if console.isJSON { return try console.emit(DocumentChangeJSON(outcomes, newBytes: newBytes)) }
         let path = Wording.oneLine(outcomes[0].path.description)

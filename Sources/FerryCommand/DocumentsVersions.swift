@@ -241,8 +241,9 @@ struct DocumentsSettle: DatabaseCommand {
             version = try documents.settle(entry.id, keeping: chosen.id)
         } else if let with {
             let stored = try documents.replica.storeContents([with])
+            let source = try DocumentSource(reading: with, at: document.parsed())
             version = try documents.settle(
-                entry.id, with: stored[0], modifiedMicroseconds: DiskFiles.description(of: with).modifiedMicroseconds)
+                entry.id, with: stored[0], modifiedMicroseconds: source.modifiedMicroseconds)
         } else {
             version = try documents.settleKeepingBoth(entry.id)
         }

@@ -32,17 +32,12 @@ final class DocumentBroadcast: Sendable {
     private let access: DocumentAccess
     /// What was shown at the last check. Held while the database is read, so that two checks report everything once.
     private let told: Locked<[DocumentID: DocumentEntry]>
-    private let listeners = Locked(Listeners())
+    private let streams = EventStreams<DocumentEvent>()
 
-    private struct Listeners {
-        var count = 0
-        var isFinished = false
-        var streams: [Int: AsyncStream<DocumentEvent>.Continuation] = [:]
-    }
-
-    init(_ access: DocumentAccess) throws {
+    init(_ access: DocumentAccess) {
         self.access = access
-        told = Locked(try Self.shown(access))
+        // Nobody follows yet: the first stream reads what is shown then.
+        told = Locked([:])
     }
 
     private static func shown(_ access: DocumentAccess) throws -> [DocumentID: DocumentEntry] {
@@ -51,14 +46,13 @@ final class DocumentBroadcast: Sendable {
 
     /// Reports what is different since the last check. Without listeners nothing is read.
     func check(isOwn: Bool = false) throws {
-        if listeners.withLock({ $0.streams.isEmpty }) { return }
+        if streams.isEmpty { return }
         let events = try told.withLock { told in
             let present = try Self.shown(access)
             defer { told = present }
             return Self.events(from: told, to: present, isOwn: isOwn)
         }
-        let streams = listeners.withLock { Array($0.streams.values) }
-        for event in events { for stream in streams { stream.yield(event) } }
+        for event in events { streams.yield(event) }
     }
 
     /// The events between two states, by path.
@@ -88,33 +82,12 @@ final class DocumentBroadcast: Sendable {
 
     /// A stream of changes from now on.
     func changes() -> AsyncStream<DocumentEvent> {
-        let (stream, continuation) = AsyncStream.makeStream(of: DocumentEvent.self)
-        let isFirst = listeners.withLock { $0.streams.isEmpty }
         // What nobody followed is no news. A failure to read now makes the first check report more than is new.
-        if isFirst, let present = try? Self.shown(access) { told.withLock { $0 = present } }
-        let number = listeners.withLock { listeners -> Int? in
-            if listeners.isFinished { return nil }
-            listeners.count += 1
-            listeners.streams[listeners.count] = continuation
-            return listeners.count
-        }
-        guard let number else {
-            continuation.finish()
-            return stream
-        }
-        continuation.onTermination = { [weak self] _ in
-            self?.listeners.withLock { _ = $0.streams.removeValue(forKey: number) }
-        }
-        return stream
+        if streams.isEmpty, let present = try? Self.shown(access) { told.withLock { $0 = present } }
+        return streams.makeStream()
     }
 
-    func finish() {
-        let streams = listeners.withLock { listeners in
-            listeners.isFinished = true
-            return Array(listeners.streams.values)
-        }
-        for stream in streams { stream.finish() }
-    }
+    func finish() { streams.finish() }
 }
 
 extension DocumentStore {

@@ -31,7 +31,7 @@ public final class DocumentStore: Sendable {
         self.engine = engine
         access = DocumentAccess(engine.replica)
         try engine.store.makeDocumentTables()
-        let broadcast = try DocumentBroadcast(access)
+        let broadcast = DocumentBroadcast(access)
         self.broadcast = broadcast
         let events = engine.events
         follower = Task.detached {
@@ -159,7 +159,7 @@ public final class DocumentStore: Sendable {
     @discardableResult
     public func add(_ url: URL, at path: String, moving: Bool = false) async throws -> DocumentEntry {
         let id = try await changing { access, flag in
-            let source = try DocumentSource(reading: url, at: DocumentPath(path))
+            let source = try DocumentSource(reading: url.path, at: DocumentPath(path))
             let document = try access.add([source]) { _ in try flag.check() }.outcomes[0].document
             if moving { try FileManager.default.removeItem(at: url) }
             return document
@@ -293,19 +293,4 @@ final class CancellationFlag: Sendable {
     func cancel() { isCancelled.withLock { $0 = true } }
 
     func check() throws { if isCancelled.withLock({ $0 }) { throw CancellationError() } }
-}
-
-extension DocumentSource {
-    /// A file that becomes a document.
-    /// - Throws: `nothingFound`.
-    init(reading url: URL, at path: DocumentPath) throws {
-        guard let attributes = try? FileManager.default.attributesOfItem(atPath: url.path) else {
-            throw FerryError(.nothingFound, "There is no file at \(url.path). Check the path.", path: url.path)
-        }
-        let modified = (attributes[.modificationDate] as? Date)?.timeIntervalSince1970 ?? 0
-        let mode = (attributes[.posixPermissions] as? Int) ?? 0
-        self.init(
-            file: url.path, path: path, modifiedMicroseconds: Int64(modified * 1_000_000),
-            isExecutable: mode & 0o100 != 0)
-    }
 }

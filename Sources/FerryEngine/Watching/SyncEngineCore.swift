@@ -9,21 +9,18 @@ import Foundation
 /// Invariants:
 /// - `watch` is the running watch; `nil` once the watch ended or was told to stop.
 /// - At most a single requested pass runs (`current`), and at most a single pass waits for the running pass (`next`).
-/// - No stream is added after `isFinished`.
 final class SyncEngineCore: Sendable {
     private let replica: Replica
     /// The queue for passes on request: passes block, and Swift's own threads must not.
     private let queue = DispatchQueue(label: "Ferry.SyncEngine")
     private let shared = Locked(Shared())
+    private let streams = EventStreams<SyncEvent>()
 
     private struct Shared {
         var watch: Watch?
         var failure: FerryError?
         /// True if another process or engine keeps the database in step.
         var isFollowing = false
-        var streams: [Int: AsyncStream<SyncEvent>.Continuation] = [:]
-        var streamCount = 0
-        var isFinished = false
         /// The running pass, and the pass waiting behind the running pass; new calls share the latter.
         var current: Task<SyncReport, any Error>?
         var next: Task<SyncReport, any Error>?
@@ -109,7 +106,7 @@ final class SyncEngineCore: Sendable {
     // MARK: Events
 
     private func note(_ event: SyncEvent) {
-        let streams = shared.withLock { shared in
+        shared.withLock { shared in
             switch event {
             case .synced: shared.failure = nil
             case .failed(let error): shared.failure = error
@@ -117,37 +114,13 @@ final class SyncEngineCore: Sendable {
             case .started, .leading, .stopped: shared.isFollowing = false
             case .databaseChanged, .reopened: break
             }
-            return Array(shared.streams.values)
         }
-        for stream in streams { stream.yield(event) }
+        streams.yield(event)
     }
 
-    func makeStream() -> AsyncStream<SyncEvent> {
-        let (stream, continuation) = AsyncStream.makeStream(of: SyncEvent.self, bufferingPolicy: .bufferingNewest(256))
-        let number = shared.withLock { shared -> Int? in
-            if shared.isFinished { return nil }
-            shared.streamCount += 1
-            shared.streams[shared.streamCount] = continuation
-            return shared.streamCount
-        }
-        guard let number else {
-            continuation.finish()
-            return stream
-        }
-        continuation.onTermination = { [weak self] _ in
-            self?.shared.withLock { _ = $0.streams.removeValue(forKey: number) }
-        }
-        return stream
-    }
+    func makeStream() -> AsyncStream<SyncEvent> { streams.makeStream(.bufferingNewest(256)) }
 
-    func finishStreams() {
-        // Outside of the lock: ending a stream calls its `onTermination`.
-        let streams = shared.withLock { shared in
-            shared.isFinished = true
-            return Array(shared.streams.values)
-        }
-        for stream in streams { stream.finish() }
-    }
+    func finishStreams() { streams.finish() }
 
     // MARK: Passes on request
 

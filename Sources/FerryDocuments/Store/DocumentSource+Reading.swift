@@ -1,0 +1,27 @@
+import FerryCore
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+extension DocumentSource {
+    /// A file that becomes a document, with the time and the mode that the disk has of it.
+    /// - Throws: `nothingFound`.
+    package init(reading file: String, at path: DocumentPath) throws {
+        var status = stat()
+        guard lstat(file, &status) == 0 else {
+            throw FerryError(.nothingFound, "There is no file at \(file). Check the path.", path: file)
+        }
+        #if canImport(Darwin)
+        let time = status.st_mtimespec
+        #else
+        let time = status.st_mtim
+        #endif
+        self.init(
+            file: file, path: path,
+            modifiedMicroseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000,
+            isExecutable: status.st_mode & S_IXUSR != 0)
+    }
+}
