@@ -163,7 +163,8 @@ struct DocumentsRemove: DatabaseCommand {
         abstract: "Put a document into the trash; a folder with everything in it.",
         usage: "ferry documents <database> remove <path> [<options>]",
         discussion: """
-            Nothing empties the trash yet. `ferry documents put-back` brings a document back.
+            The trash keeps a document for thirty days. `ferry documents put-back`
+            brings it back until then.
 
             Example:
               ferry documents music.sqlite remove Scores/Trio.pdf

@@ -16,6 +16,7 @@ LoggingSystem.bootstrap { label in
 // A pipe whose reader has gone (`ferry log | head`) ends the command quietly, by SIGPIPE's default.
 
 RemoteContainers.enable()
+DocumentUpkeep.register()
 
 do {
     let words = try CommandWords(of: RootCommand.self).ordered(Array(CommandLine.arguments.dropFirst()))

@@ -50,9 +50,20 @@ extension DocumentAccess {
     package func add(
         _ sources: [DocumentSource], replacing: Bool = false, progress: ((Int) throws -> Void)? = nil
     ) throws -> (outcomes: [DocumentOutcome], newBytes: Int) {
+        do {
+            return try addOnce(sources, replacing: replacing, progress)
+        } catch let error as FerryError where error.code == .contentNotHere {
+            // Others deleted a content meanwhile that had some of the bytes.
+            return try addOnce(sources, replacing: replacing, progress)
+        }
+    }
+
+    private func addOnce(
+        _ sources: [DocumentSource], replacing: Bool, _ progress: ((Int) throws -> Void)?
+    ) throws -> (outcomes: [DocumentOutcome], newBytes: Int) {
         let stored = try replica.storeContents(sources.map(\.file), progress: progress)
         let outcomes = try changing(needsFolders: sources.contains { $0.path.names.count > 1 }) { change in
-            try StoredContent.insert(stored, change.connection)
+            try change.insert(stored)
             return try zip(sources, stored).map { source, content in
                 try change.put(
                     content, at: source.path,
@@ -88,9 +99,9 @@ extension DocumentAccess {
             let bytes = VersionBytes(
                 content: content.id, modifiedMicroseconds: modifiedMicroseconds, mode: mode ?? edited.mode)
             if edited.content == bytes.content, edited.mode == bytes.mode, !edited.isSuperseded { return edited.id }
-            try content.insert(change.connection)
+            try change.insert([content])
             let saving = DocumentChange.saving(bytes, over: edited, among: versions, by: change.author)
-            try change.table.apply(saving)
+            try change.apply(saving)
             return saving.versions[0].id
         }
     }
@@ -125,7 +136,7 @@ extension DocumentAccess {
             while let id = next.popLast() {
                 next += change.tree.shown(in: id).map(\.id)
                 let versions = try change.table.versions(of: id)
-                try change.table.apply(.removing(id, versions, by: change.author))
+                try change.apply(.removing(id, versions, by: change.author))
                 count += 1
             }
             return count
@@ -188,7 +199,7 @@ extension DocumentAccess {
         _ document: DocumentID, with content: StoredContent, modifiedMicroseconds: Int64
     ) throws -> VersionID {
         try settle(document) { change in
-            try content.insert(change.connection)
+            try change.insert([content])
             return .with(VersionBytes(content: content.id, modifiedMicroseconds: modifiedMicroseconds))
         }
     }
@@ -201,7 +212,7 @@ extension DocumentAccess {
             let settling = try DocumentChange.settling(
                 row, change.table.versions(of: document), how(change), by: change.author,
                 isTaken: change.table.isTaken)
-            try change.table.apply(settling)
+            try change.apply(settling)
             return settling.versions.last { $0.document == document }?.id ?? settling.versions[0].id
         }
     }
@@ -213,16 +224,36 @@ extension DocumentAccess {
 
     // MARK: Transactions
 
-    /// Runs a change in one transaction.
+    /// Runs a change in one transaction. Where the change refers to contents that are deleted and held back, their bytes are packed again,
+    /// and the change is run anew.
     /// - Parameter needsFolders: whether folders may be made: their versions have the empty content.
+    /// - Throws: `busy` where others delete contents again and again meanwhile; as `Replica.storeAgain`.
     private func changing<Result>(
         needsFolders: Bool = false, _ body: (RunningChange) throws -> Result
     ) throws -> Result {
         try store.makeDocumentTables()
         let empty = try needsFolders ? replica.emptyContent() : nil
-        return try store.write { connection in
-            try body(RunningChange(connection, try Self.tree(connection), author(), empty))
+        var again: [StoredContent] = []
+        for _ in 0..<4 {
+            do {
+                return try store.write { connection in
+                    let change = RunningChange(connection, try Self.tree(connection), author(), empty)
+                    try change.insert(again)
+                    let result = try body(change)
+                    let lacking = try change.lackingContents()
+                    if !lacking.isEmpty { throw LackingContents(ids: lacking) }
+                    return result
+                }
+            } catch let lack as LackingContents {
+                again = try replica.storeAgain(lack.ids)
+            }
         }
+        throw FerryError(.busy, "Other devices removed bytes that the change needs, again and again. Try once more.")
+    }
+
+    /// The contents that a change refers to, and whose bytes have to be packed first.
+    private struct LackingContents: Error {
+        let ids: [ContentID]
     }
 
     /// Removes versions and documents whose time is over.
@@ -252,6 +283,9 @@ final class RunningChange {
     private var made: [DocumentPath: DocumentID] = [:]
     /// Documents that this change made.
     private var taken: Set<DocumentID> = []
+    /// Contents whose bytes this change brings, and those that its versions refer to.
+    private var stored: Set<ContentID> = []
+    private var referred: Set<ContentID> = []
 
     init(_ connection: SQLConnection, _ tree: DocumentTree, _ author: VersionAuthor, _ empty: StoredContent?) {
         self.connection = connection
@@ -263,6 +297,25 @@ final class RunningChange {
 
     private func lookUp(_ path: DocumentPath) -> DocumentID? {
         made[path] ?? DocumentAccess.lookUp(path, tree)
+    }
+
+    /// Writes the rows of contents whose bytes are stored.
+    func insert(_ contents: [StoredContent]) throws {
+        if contents.isEmpty { return }
+        try StoredContent.insert(contents, connection)
+        stored.formUnion(contents.map(\.id))
+    }
+
+    /// Writes rows of documents and versions.
+    func apply(_ change: DocumentChange) throws {
+        try table.apply(change)
+        referred.formUnion(change.versions.compactMap(\.content))
+    }
+
+    /// The contents that new versions refer to while others have deleted them, and that came without their bytes.
+    func lackingContents() throws -> [ContentID] {
+        let unstored = referred.subtracting(stored)
+        return try unstored.isEmpty ? [] : unstored.intersection(ContentRows(connection).heldBack()).sorted()
     }
 
     /// Makes the folders of a path that are missing.
@@ -277,7 +330,7 @@ final class RunningChange {
             throw FerryError(.internalInconsistency, "A change was to make a folder, and did not say so.")
         }
         let folder = try makeFolders(around)
-        try empty.insert(connection)
+        try insert([empty])
         return try make(
             name, in: folder, .folder, path,
             VersionBytes(content: empty.id, modifiedMicroseconds: author.nowMilliseconds * 1000)
@@ -290,7 +343,7 @@ final class RunningChange {
         let id = try DocumentID.free(folder: folder, name: name, kind: kind, isTaken: table.isTaken)
         let change = DocumentChange.making(
             DocumentRow(id: id, folder: folder, name: name, kind: kind), bytes, by: author)
-        try table.apply(change)
+        try apply(change)
         made[path] = id
         if kind != .folder { taken.insert(id) }
         return (id, change.versions[0].id)
@@ -322,7 +375,7 @@ final class RunningChange {
         }
         guard replacing else { throw DocumentAccess.taken(path) }
         let saving = DocumentChange.saving(bytes, over: current, among: versions, by: author)
-        try table.apply(saving)
+        try apply(saving)
         return DocumentOutcome(
             document: present, path: path, version: saving.versions[0].id, byteCount: content.byteCount)
     }
@@ -333,7 +386,7 @@ final class RunningChange {
         guard let change = DocumentChange.puttingBack(document, try table.versions(of: document), by: author) else {
             return 0
         }
-        try table.apply(change)
+        try apply(change)
         return 1
     }
 }

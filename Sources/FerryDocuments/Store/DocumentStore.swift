@@ -28,6 +28,7 @@ public final class DocumentStore: Sendable {
     /// Uses an engine. Its events bring news of other devices' changes.
     /// - Throws: `unsupportedTable` where the app has tables by the names of Ferry's.
     public init(_ engine: SyncEngine) throws {
+        DocumentUpkeep.register()
         self.engine = engine
         access = DocumentAccess(engine.replica)
         try engine.store.makeDocumentTables()

@@ -1,3 +1,5 @@
+import FerryContent
+
 /// How long files stay in the container, and how large they grow. The defaults suit devices in use at least once in two
 /// months. All devices of a container should have equal settings.
 package struct RetentionSettings: Equatable, Sendable {
@@ -8,6 +10,12 @@ package struct RetentionSettings: Equatable, Sendable {
     package var replacedMilliseconds: Int64 = 3_600_000
     /// The interval between searches for collectable tombstones, in milliseconds.
     package var tombstoneMilliseconds: Int64 = 86_400_000
+    /// The interval between looks for contents and packs that nobody needs, in milliseconds.
+    package var collectionMilliseconds: Int64 = 86_400_000
+    /// How long nothing may use a content on a device before the device deletes the content, in milliseconds.
+    package var unusedContentMilliseconds = ContentCollection.unusedMilliseconds
+    /// Longer or equally long packs are packed anew when less than half of them is needed, in bytes.
+    package var sparsePackBytes = 4 << 20
     /// How long compaction waits after meeting an unreadable file, in milliseconds.
     package var retryMilliseconds: Int64 = 3_600_000
     /// The minimum bytes of log beyond all snapshots before a snapshot is written.

@@ -40,7 +40,10 @@ struct PackRenewal {
 
     /// Puts the chunks of packs into new ones, and these in the place of the former in one transaction. A pack of which a chunk cannot
     /// be read stays as it is.
-    func renew(_ packs: [PackRow], _ container: Container) throws {
+    /// - Parameter needs: whether a chunk goes along.
+    func renew(
+        _ packs: [PackRow], _ container: Container, needs: (ChunkID) throws -> Bool = { _ in true }
+    ) throws {
         if packs.isEmpty { return }
         let source = try ChunkSource(replica, container)
         let epochs = try replica.store.readContents { rows, _ in try rows.epochs() }
@@ -48,7 +51,7 @@ struct PackRenewal {
         var renewed: [PackRow] = []
         for pack in packs {
             do {
-                for entry in pack.directory.entries {
+                for entry in pack.directory.entries where try needs(entry.id) {
                     try maker.add(source.chunk(entry, in: pack, among: epochs), as: entry.id)
                 }
                 renewed.append(pack)

@@ -20,8 +20,8 @@ extension Replica {
         try renewal.renew(packs, container)
     }
 
-    /// Removes the files of this device's packs that have no row any more, once that is published. A pack with a chunk that a content
-    /// lists and no other pack has gets its row back: somebody removed the row by mistake.
+    /// Removes the files of this device's packs that have no row any more, once that is published. A pack with a chunk that a known
+    /// content lists and no other pack has gets its row back: somebody removed the row by mistake.
     /// - Returns: how many files went.
     @discardableResult
     func removeUnnamedPacks(_ container: Container) throws -> Int {
@@ -30,9 +30,10 @@ extension Replica {
         let files = try container.packs(of: identity.device).filter { !named.contains($0.id) }
         if files.isEmpty { return 0 }
         try store.updateChunkIndex()
+        let remembered = try store.rememberedChunks()
         var count = 0
         for file in files {
-            switch try use(ofUnnamed: file.id, container) {
+            switch try use(ofUnnamed: file.id, remembered, container) {
             case .needed(let row): try store.write { try ContentRows($0).insert(row) }
             case .none:
                 try container.removePack(file.id, of: identity.device)
@@ -52,7 +53,9 @@ extension Replica {
         case unknown
     }
 
-    private func use(ofUnnamed id: PackID, _ container: Container) throws -> UnnamedPack {
+    private func use(
+        ofUnnamed id: PackID, _ remembered: Set<ChunkID>, _ container: Container
+    ) throws -> UnnamedPack {
         let device = identity.device
         guard let byteCount = try container.packByteCount(id, of: device) else { return .unknown }
         let keys = try contentKeys()
@@ -62,7 +65,7 @@ extension Replica {
                 in: keys.surroundings(nil, isSealed: identity.genesis != nil))
             let isNeeded = try reader.directory.entries.contains { entry in
                 try store.readContents { _, index in
-                    try index.isKept(entry.id, heldBack: []) && index.places(of: entry.id).isEmpty
+                    try (remembered.contains(entry.id) || index.isListed(entry.id)) && index.places(of: entry.id).isEmpty
                 }
             }
             guard isNeeded else { return .none }
@@ -115,7 +118,7 @@ extension Replica {
             else { continue }
             let isNeeded = try pack.directory.entries.contains { entry in
                 let (isListed, places) = try store.readContents { _, index in
-                    (try index.isKept(entry.id, heldBack: []), try index.places(of: entry.id))
+                    (try index.isListed(entry.id), try index.places(of: entry.id))
                 }
                 return try isListed && !places.contains(where: isThere)
             }

@@ -76,6 +76,26 @@ extension Replica {
         return stored
     }
 
+    /// Packs contents again that are deleted and held back, for a new reference to them: each with all chunks that no living content
+    /// keeps.
+    /// - Throws: `contentNotHere`, `contentLost`, `fileNotThereYet` where bytes are not to be had; nothing is stored then.
+    package func storeAgain(_ contents: [ContentID]) throws -> [StoredContent] {
+        try store.updateChunkIndex()
+        let (keys, container) = (try contentKeys(), try openContainer())
+        let source = try ChunkSource(self, container)
+        let heldBack = try store.heldBackContents()
+        var maker = try PackMaker(self, keys)
+        let rows = try store.readContents { rows, _ in try contents.compactMap { try rows.content($0) } }
+        for row in rows {
+            for chunk in row.list.chunks
+            where try !store.readContents({ _, index in try index.isKept(chunk.id, heldBack: heldBack) }) {
+                try maker.add(self.chunk(chunk.id, of: row, source, keys), as: chunk.id)
+            }
+        }
+        let packs = try maker.finish()
+        return rows.map { StoredContent(row: $0, packs: packs, place: ContentPlace(shelf: shelf)) }
+    }
+
     /// The content without bytes, as versions of folders have it.
     package func emptyContent() throws -> StoredContent {
         let keys = try contentKeys()

@@ -29,6 +29,7 @@ public struct StoredContent: Hashable, Sendable {
     /// Writes the rows of contents; as `insert`.
     package static func insert(_ contents: [StoredContent], _ connection: SQLConnection) throws {
         let (index, rows) = (ChunkIndex(connection), ContentRows(connection))
+        let heldBack = try rows.heldBack()
         // Contents that were stored in one call have the same packs.
         var (packed, made): (Set<ChunkID>, Set<PackID>) = ([], [])
         for (pack, place) in contents.flatMap({ content in content.packs.map { ($0, content.place) } })
@@ -41,7 +42,7 @@ public struct StoredContent: Hashable, Sendable {
         for content in contents {
             for chunk in content.row.list.chunks where !packed.contains(chunk.id) {
                 // A chunk of a pack that is gone, or that a content listed when this one was stored: it may have gone meanwhile.
-                guard try index.isKept(chunk.id, heldBack: []) else {
+                guard try index.isKept(chunk.id, heldBack: heldBack) else {
                     throw FerryError(
                         .contentNotHere,
                         "Bytes of the content, or those that it shares with another one, are gone since it was stored. Store it again."

@@ -26,6 +26,8 @@ final class SyncRun {
     private var refused: [DeviceID: FerryError] = [:]
     /// Logs that the container cannot give; `nil` unless the sync is thorough.
     private var undelivered: Undelivered?
+    /// True if a reference came that leads to a content which is deleted here.
+    private var lacksContents = false
     /// Devices that this sync let into a sealed container.
     private var admitted: [DeviceID] = []
     private var store: Store { replica.store }
@@ -52,6 +54,7 @@ final class SyncRun {
         try republish()
         try uniteBranches()
         try packHookWrites()
+        try lookAfterContents()
         try recordContradiction()
         let reading = try refreshHeadAndCompact()
         try reportStalls(reading)
@@ -116,6 +119,16 @@ final class SyncRun {
     /// Sends rows at once that the app's hook wrote.
     private func packHookWrites() throws {
         if try store.willCommitReplay != nil && store.needsPass() { _ = try replayBatch() }
+    }
+
+    /// Inserts contents again that references lead to, and once a day deletes what nobody needs. Comes before the head that acknowledges
+    /// what was replayed.
+    private func lookAfterContents() throws {
+        guard publisher.hold == nil, lacksContents || isThorough, try store.hasDocumentTables() else { return }
+        try replica.insertContentsAgain(container)
+        if isThorough, view.gaps.isEmpty, try replica.isCollectionDue() { try replica.collectContents(container) }
+        if try store.needsPass() { _ = try store.pass(replaying: [], encode: encoding) }
+        if try !store.outboxSizes().isEmpty { try publish() }
     }
 
     /// Updates the list of objects updated and never inserted here. All are checked if another device replayed the same
@@ -217,6 +230,7 @@ final class SyncRun {
         for outcome in try replay(batch) {
             report.replayed.changes += outcome.replayed
             report.conflicts += outcome.conflicts
+            if outcome.lacksContents { lacksContents = true }
         }
         problems.merge(refused) { $1 }
         // Segments of a refused log are no news: otherwise waiting observers would never come to rest.

@@ -48,7 +48,15 @@ package enum DocumentTables {
         CREATE TABLE ferry_content_state(
             content BLOB PRIMARY KEY NOT NULL, pinned INTEGER NOT NULL DEFAULT 0, whole INTEGER NOT NULL DEFAULT 0,
             used INTEGER, reason TEXT, file TEXT, device BLOB, since INTEGER) WITHOUT ROWID;
+        CREATE TABLE \(unused)
         """
+
+    /// Contents that nothing uses on this device, with the time since when, in milliseconds.
+    private static let unused =
+        "ferry_content_unused(content BLOB PRIMARY KEY NOT NULL, since INTEGER NOT NULL) WITHOUT ROWID;"
+
+    /// Makes the table of unused contents in a store whose tables were made before there was one.
+    package static let createUnused = "CREATE TABLE IF NOT EXISTS \(unused)"
 
     package static let content = "ferry_content"
     package static let pack = "ferry_pack"

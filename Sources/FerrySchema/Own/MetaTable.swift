@@ -96,6 +96,8 @@ package struct MetaTable {
         case contentSettings
         /// What lies beside the database and nobody needs, with the time when it was first seen, as JSON.
         case contentLitter
+        /// When this device last looked for contents and packs that nobody needs, in milliseconds.
+        case contentCollection
         /// Set if the tables of contents and documents are there (`DocumentTables`).
         case documents
         /// The names of renamed columns, as JSON (`ColumnNameList`).

@@ -58,7 +58,7 @@ extension LocalChangeWriter {
         let shown = try ReferenceTranslator(access).row(showing: RowToken(table: table.id, id: object))
         var operation = CapturedOperation(kind: .update, time: clock.tick(), values: [:], beforeImage: nil)
         // For a retained object every write publishes all values.
-        if !RetainedRows.isHeldBack(state) {
+        if !state.isHeldBack {
             operation.kind = .insert
             operation.values = ownValues(state, shown: shown)
         }

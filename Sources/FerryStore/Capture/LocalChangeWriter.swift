@@ -58,7 +58,7 @@ struct LocalChangeWriter {
             return false
         }
         var unshown: ColumnValues = [:]
-        if !key.isEmpty, RetainedRows.isHeldBack(state), operations.allSatisfy({ $0.kind == .update }) {
+        if !key.isEmpty, state.isHeldBack, operations.allSatisfy({ $0.kind == .update }) {
             // A device that has forgotten the deletion has forgotten the row.
             let isJoined = try !members(of: object).isEmpty
             let own = row.overlaid(with: state.kept.fields)
@@ -168,7 +168,7 @@ struct LocalChangeWriter {
     ) throws -> TouchedObject {
         var state = try objects.load(object)
         var operations = operations
-        if RetainedRows.isHeldBack(state), operations.allSatisfy({ $0.kind == .update }) {
+        if state.isHeldBack, operations.allSatisfy({ $0.kind == .update }) {
             let own = ownValues(state, shown: shown)
             let all = whole(own, shown: shown)
             recordReleased(object, own, for: all, operations)

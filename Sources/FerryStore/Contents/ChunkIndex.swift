@@ -125,6 +125,35 @@ package struct ChunkIndex {
         return found.contains { row in ContentID(row[0]).map { !heldBack.contains($0) } ?? false }
     }
 
+    /// Whether a content with a row lists a chunk.
+    package func isListed(_ chunk: ChunkID) throws -> Bool {
+        try connection.count("SELECT EXISTS(SELECT 1 FROM ferry_chunk_use WHERE chunk = ?)", .blob(chunk.bytes[...])) != 0
+    }
+
+    /// The contents with a row that list a chunk.
+    package func contents(listing chunk: ChunkID) throws -> [ContentID] {
+        try connection.rows("SELECT content FROM ferry_chunk_use WHERE chunk = ?", .blob(chunk.bytes[...]))
+            .compactMap { ContentID($0[0]) }
+    }
+
+    /// The packs of a device with a row that names their chunks, and no chunk that a content with a row lists.
+    package func unlistedPacks(of device: DeviceID) throws -> [PackID] {
+        try connection.rows(
+            """
+            SELECT id FROM ferry_pack AS p
+            WHERE device = ? AND EXISTS(SELECT 1 FROM ferry_pack_local WHERE pack = p.id AND problem IS NULL)
+                AND NOT EXISTS(SELECT 1 FROM ferry_chunk AS c JOIN ferry_chunk_use AS u ON u.chunk = c.chunk WHERE c.pack = p.id)
+            ORDER BY id
+            """, .blob(device.bytes[...])
+        ).compactMap { PackID($0[0]) }
+    }
+
+    /// The chunks of a pack, with the bytes that each takes there.
+    package func chunks(of pack: PackID) throws -> [(id: ChunkID, stored: Int)] {
+        try connection.rows("SELECT chunk, stored FROM ferry_chunk WHERE pack = ?", .blob(pack.bytes[...]))
+            .compactMap { row in ChunkID(row[0]).map { ($0, row[1].number) } }
+    }
+
     /// Rows of packs and contents that no Ferry writes, with the reason.
     package func problems() throws -> [(row: String, reason: String)] {
         try connection.rows(

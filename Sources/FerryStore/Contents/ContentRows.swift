@@ -155,6 +155,17 @@ package struct ContentRows {
         return packs
     }
 
+    /// The contents that are deleted, and stay because something refers to them.
+    package func heldBack() throws -> Set<ContentID> {
+        var found: Set<ContentID> = []
+        for table in try RegisteredTables(connection).generations(of: DocumentTables.content) {
+            for token in try AnomalyTable.objects(in: table.number, of: [.heldBack], connection) {
+                found.insert(ContentID(high: token.id.high, low: token.id.low))
+            }
+        }
+        return found
+    }
+
     /// All contents that some chunk is listed for, by ID.
     package func contents() throws -> [ContentID] {
         var found: [ContentID] = []

@@ -12,6 +12,9 @@ package struct PassOutcome: Sendable {
     /// Number of new rows with a NULL in their key; such rows are local.
     package var rowsWithoutKey = 0
 
+    /// True if a reference leads to a content that is deleted here, and the content's bytes are to be packed again.
+    package var lacksContents = false
+
     package init() {}
 }
 

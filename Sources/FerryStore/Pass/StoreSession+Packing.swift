@@ -138,5 +138,6 @@ extension StoreSession {
         try devices.set(
             .init(position: LogPosition(sequence: sequence, time: time), checksum: entry.checksum), of: access.device)
         outcome.packed += changeset.operationCount
+        try contentNews.note(sortedTables, access, areOwn: true)
     }
 }

@@ -40,6 +40,7 @@ extension StoreSession {
                 try access.contexts.record(changeset.context, of: changeset.device, after: former)
                 times[changeset.device] = max(former, changeset.time)
             }
+            for changeset in changesets { try contentNews.note(changeset.tables, access, areOwn: false) }
             let merged = try AppTriggerSandbox(access).run {
                 try ChangesetApplier(access).apply(changesets, &clock, movesPositions: false)
             }
@@ -55,6 +56,7 @@ extension StoreSession {
         var replayed: Set<DeviceID> = []
         while let changesets = gate.next(access.registry, access.hooks) {
             let seeds = try PlainReferenceChange.takeUp(PlainReferenceList.targets(in: changesets), &access)
+            for changeset in changesets { try contentNews.note(changeset.tables, access, areOwn: false) }
             let merged = try AppTriggerSandbox(access).run {
                 try ChangesetApplier(access).apply(changesets, &clock)
             }

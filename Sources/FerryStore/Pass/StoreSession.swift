@@ -18,6 +18,8 @@ final class StoreSession {
     var touched: Set<Int> = []
     /// The names of further app tables with possibly changed rows.
     var touchedNames: [String] = []
+    /// What the changes so far say of contents.
+    var contentNews = ContentNews()
     /// Maximum bytes of values in a divisible changeset.
     let maximumPackedBytes: Int
     private let encoding: SegmentEncoding?

@@ -49,7 +49,7 @@ struct Republication {
             for id in ids {
                 let state = try access.objects(of: table.id).load(id)
                 let token = RowToken(table: table.id, id: id)
-                if RetainedRows.isHeldBack(state) {
+                if state.isHeldBack {
                     heldBack.append(token)
                 } else if isKept(state, since: time) {
                     found.insert(token)
@@ -100,7 +100,7 @@ struct Republication {
         for table in access.registry.parentsFirst {
             for (object, coverages) in requested {
                 let state = try access.objects(of: table.id).load(object)
-                guard state.isStored, RetainedRows.isHeldBack(state) || isKept(state, since: nil),
+                guard state.isStored, state.isHeldBack || isKept(state, since: nil),
                     coverages.contains(where: { $0.covers(state.registers) })
                 else { continue }
                 found.insert(RowToken(table: table.id, id: object))

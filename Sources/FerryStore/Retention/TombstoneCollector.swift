@@ -1,3 +1,4 @@
+import FerryContent
 import FerryCore
 import FerryMerge
 import FerrySchema
@@ -11,6 +12,7 @@ import FerrySchema
 ///
 /// Invariants: these tombstones stay.
 /// - An object an uncovered deletion might retain again, once that deletion loses.
+/// - A content to which a remembered row leads, deleted rows included.
 /// - An object with values rows may refer to by RESTRICT or NO ACTION. A different row may have these values one day
 ///   and get new values, while an uninformed device refers to them. Then only the deleted object has them.
 struct TombstoneCollector {
@@ -65,15 +67,28 @@ struct TombstoneCollector {
     func collect(_ table: TrackedTable, after object: ObjectID?) throws -> (collected: Int, last: ObjectID?) {
         let ids = try tombstones(of: table, after: object)
         let objects = access.objects(of: table.id)
+        let contents = try usedContents(ids, of: table)
         var collected = 0
         for id in ids {
             let state = try objects.load(id)
-            guard try isCollectable(state, table) else { continue }
+            guard try !contents.contains(id) && isCollectable(state, table) else { continue }
             try objects.remove(state)
             try access.anomalyTokens.forget(RowToken(table: table.id, id: id))
             collected += 1
         }
         return (collected, ids.count < Self.batchSize ? nil : ids.last)
+    }
+
+    /// The deleted contents to which remembered rows lead. They stay for whoever brings such a row back
+    /// (`ContentCollection.mayForget`).
+    private func usedContents(_ ids: [ObjectID], of table: TrackedTable) throws -> Set<ObjectID> {
+        guard !ids.isEmpty, table.name == DocumentTables.content, try DocumentTables.areMade(access.meta) else {
+            return []
+        }
+        let contents = Set(ids.map { ContentID(high: $0.high, low: $0.low) })
+        let remembered = try ContentReferences(access).remembered(among: contents)
+        let stay = contents.filter { !ContentCollection.mayForget($0, remembered: remembered) }
+        return Set(stay.map { ObjectID(high: $0.high, low: $0.low) })
     }
 
     private func tombstones(of table: TrackedTable, after object: ObjectID?) throws -> [ObjectID] {

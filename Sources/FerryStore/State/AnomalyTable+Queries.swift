@@ -18,6 +18,11 @@ extension AnomalyTable {
 
     /// The listed objects of a table, by ID.
     func objects(in table: Int, of kinds: [AnomalyKind] = AnomalyKind.allCases) throws -> [RowToken] {
+        try Self.objects(in: table, of: kinds, connection)
+    }
+
+    /// As `objects(in:of:)`, for a connection without an access.
+    static func objects(in table: Int, of kinds: [AnomalyKind], _ connection: SQLConnection) throws -> [RowToken] {
         var found: [RowToken] = []
         try connection.forEachRow(
             "SELECT object FROM ferry_exception WHERE \"table\" = ? AND kind IN \(Self.list(kinds)) ORDER BY object",

@@ -163,6 +163,21 @@ final class ConflictTable {
         return objects
     }
 
+    /// The lost values of unresolved conflicts in columns of a table.
+    func unresolvedValues(in table: Int, _ columns: [Int]) throws -> [FieldValue] {
+        let list = columns.map { String($0) }.joined(separator: ", ")
+        return try connection.rows(
+            """
+            SELECT lost_value FROM ferry_conflict
+            WHERE resolved IS NULL AND lost_value IS NOT NULL AND "table" = ? AND "column" IN (\(list))
+            """, .integer(Int64(table))
+        ).map { row in
+            guard case .blob(let bytes) = row[0] else { return .null }
+            var reader = ByteReader(bytes)
+            return try reader.readValue()
+        }
+    }
+
     /// Removes the conflicts of a kind that a device's write of a time lost.
     func forget(_ object: RowToken, _ kind: String, lost: Stamp) throws {
         try connection.execute(

@@ -34,6 +34,12 @@ struct ObjectState {
         return shown.rawValue | (shown == .none && check == 0 ? Visibility.tombstone : Visibility.deletion)
     }
 
+    /// True if a deleted object is shown, because rows refer to it (`RetainedRows`).
+    var isHeldBack: Bool {
+        registers.deleted != nil && registers.inserted != nil && !registers.isAlive
+            && (shown == .anomalousRow || shown == .joined)
+    }
+
     /// True if the row went with its table (`UnseenWrites.isLeft`): changes are known, but no insertion or deletion.
     var isLeft: Bool { isStored && registers.inserted == nil && registers.deleted == nil }
 

@@ -37,13 +37,7 @@ extension Store {
 
     /// The contents that are deleted, and stay because something refers to them.
     package func heldBackContents() throws -> Set<ContentID> {
-        try readAccess { access in
-            guard let table = access.registry.table(named: DocumentTables.content)?.id else { return [] }
-            return Set(
-                try access.anomalies.objects(in: table, of: [.heldBack]).map {
-                    ContentID(high: $0.id.high, low: $0.id.low)
-                })
-        }
+        try read { try ContentRows($0).heldBack() }
     }
 
     /// The epochs whose keys name contents, or under which packs are sealed: members need them as long as they are used.

@@ -50,6 +50,7 @@ extension Store {
         return try passing(encode) { session in
             var gate = admitted
             try session.replay(&gate, checksums: checksums)
+            try session.insertContentsAgain()
             return session.outcome
         }
     }

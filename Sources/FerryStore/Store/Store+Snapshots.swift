@@ -59,7 +59,13 @@ extension Store {
     ) throws -> PassOutcome {
         try SnapshotImport.check(chunks, clock)
         try enter(tablesOf: [SnapshotImport.layouts(of: chunks)])
-        return try passing(encode) { try $0.mergeSnapshot(chunks, of: manifest) }
+        return try passing(encode) { session in
+            session.contentNews.widen()
+            var outcome = try session.mergeSnapshot(chunks, of: manifest)
+            try session.insertContentsAgain()
+            outcome.packed = session.outcome.packed
+            return outcome
+        }
     }
 
     /// Handles the store's objects absent from a merged snapshot, in batches, and finally takes over the snapshot's
@@ -72,6 +78,12 @@ extension Store {
     package func finishSnapshot(
         _ manifest: SnapshotManifest, encode: SegmentEncoding
     ) throws -> (outcome: PassOutcome, isDone: Bool) {
-        try passing(encode) { try $0.finishSnapshot(manifest) }
+        try passing(encode) { session in
+            session.contentNews.widen()
+            var finished = try session.finishSnapshot(manifest)
+            try session.insertContentsAgain()
+            finished.outcome.packed = session.outcome.packed
+            return finished
+        }
     }
 }

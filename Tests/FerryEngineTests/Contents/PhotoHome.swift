@@ -22,7 +22,7 @@ struct PhotoDevice {
         }
         try files.createDirectory(at: "/source")
         try files.synchronizeDirectory(at: "/")
-        try write("CREATE TABLE IF NOT EXISTS photo(id INTEGER PRIMARY KEY, title TEXT, image BLOB)")
+        try write("CREATE TABLE IF NOT EXISTS photo(id INTEGER PRIMARY KEY, title TEXT, image BLOB, note TEXT)")
     }
 
     var device: DeviceID { replica.identity.device }
@@ -133,8 +133,10 @@ struct PhotoDevice {
 
 extension MemoryHome {
     /// Devices with photos.
-    static func withPhotos(_ count: Int = 2) throws -> MemoryHome {
-        let home = try MemoryHome()
+    static func withPhotos(
+        _ count: Int = 2, retention: RetentionSettings = RetentionSettings()
+    ) throws -> MemoryHome {
+        let home = try MemoryHome(retention: retention)
         for index in 0..<count {
             try home.addDevice()
             try home.photos(index).prepare()

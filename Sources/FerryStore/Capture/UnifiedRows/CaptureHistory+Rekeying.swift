@@ -42,7 +42,7 @@ extension CaptureHistory {
         let known = try states.load(heir)
         let successor = try self.track(heir, table, key: key, isFresh: false)
         let time = time(for: successor, track.lastTime, togglesLife: true)
-        if known.registers.isAlive || RetainedRows.isHeldBack(known) {
+        if known.registers.isAlive || known.isHeldBack {
             for column in table.localColumns where !table.keyColumnIDs.contains(column.id) {
                 successor.changed[column.id] = time
             }

@@ -36,7 +36,7 @@ struct LinkRekeying {
         if successor.object == object { return [] }
         let present = try objects.load(successor.object)
         var touched = [try writer.delete(object, succeededBy: successor, &clock)]
-        if present.registers.isAlive || RetainedRows.isHeldBack(present) {
+        if present.registers.isAlive || present.isHeldBack {
             let others = successor.values.filter { !table.keyColumnIDs.contains($0.key) }
             touched.append(try writer.takeOver(others, successor.object, &clock))
         } else {
@@ -47,7 +47,7 @@ struct LinkRekeying {
 
     /// All values of an object: its row's values, and values shown by no row. `nil` if the object does not exist.
     private func whole(_ state: ObjectState) throws -> RekeyedLink? {
-        guard state.registers.isAlive || RetainedRows.isHeldBack(state) else { return nil }
+        guard state.registers.isAlive || state.isHeldBack else { return nil }
         let row = try ReferenceTranslator(access).row(showing: RowToken(table: table.id, id: state.object))
         let unshown = state.kept.fields.filter { column, _ in
             if row.isEmpty || !table.columns[column].isLocal { return true }

@@ -47,7 +47,7 @@ struct RetainedLinks {
     private func missing(_ link: RowToken) throws -> ColumnValues? {
         let table = access.registry[link.table]
         let state = try access.objects(of: table.id).load(link.id)
-        if state.registers.isAlive || RetainedRows.isHeldBack(state) { return nil }
+        if state.registers.isAlive || state.isHeldBack { return nil }
         guard let owner = try access.unified.representative(of: link.id, table.id) else { return nil }
         let shown = RowToken(table: table.id, id: owner)
         let row = try ReferenceTranslator(access).row(showing: shown)

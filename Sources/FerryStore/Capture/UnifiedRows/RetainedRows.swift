@@ -17,12 +17,6 @@ struct RetainedRows {
         objects = Set(try access.anomalies.objects(of: .heldBack))
     }
 
-    /// True if a deleted object is shown.
-    static func isHeldBack(_ state: ObjectState) -> Bool {
-        state.registers.deleted != nil && state.registers.inserted != nil && !state.registers.isAlive
-            && (state.shown == .anomalousRow || state.shown == .joined)
-    }
-
     /// Publishes the retained targets of captured objects again, and their targets in turn.
     /// - Returns: the objects the rules may have to check.
     func publishAgain(into flush: FlushWriter) throws -> [TouchedObject] {
@@ -35,7 +29,7 @@ struct RetainedRows {
             seen.formUnion(references)
             for target in try Set(references.flatMap(targets)).sorted() {
                 // The target may have been written meanwhile.
-                guard try Self.isHeldBack(access.objects(of: target.table).load(target.id)),
+                guard try access.objects(of: target.table).load(target.id).isHeldBack,
                     flush.successor(of: target) == nil
                 else { continue }
                 touched.append(

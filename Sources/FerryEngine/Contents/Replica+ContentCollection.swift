@@ -1,0 +1,86 @@
+import FerryContainer
+import FerryContent
+import FerryCore
+import FerryStore
+
+/// Which contents and packs go, and which come back (Docs/Architecture/content-collection.md). Each call writes rows alone; the caller
+/// packs and publishes them. Files go later (`removeUnnamedPacks`).
+extension Replica {
+    /// Inserts contents again that references lead to although they are deleted, with their chunks in packs of this device's own. A
+    /// content of which a chunk is not to be had now stays deleted until a later pass.
+    func insertContentsAgain(_ container: Container) throws {
+        let contents = try store.contentsToPackAgain()
+        if contents.isEmpty { return }
+        let keys = try contentKeys()
+        let source = try ChunkSource(self, container)
+        var maker = try PackMaker(self, keys)
+        for (row, chunks) in contents {
+            do {
+                // All of a content's chunks, or none: a part alone is of no use to anybody.
+                let bytes = try chunks.sorted().map { try ($0, chunk($0, of: row, source, keys)) }
+                for (id, bytes) in bytes { try maker.add(bytes, as: id) }
+            } catch let error as FerryError where error.concernsOneFile {
+                continue
+            }
+        }
+        let packs = try maker.finish()
+        if !packs.isEmpty {
+            try store.write { connection in for pack in packs { try ContentRows(connection).insert(pack) } }
+        }
+        _ = try store.insertContentsAgain(encode: segmentEncoding(for: identity))
+    }
+
+    /// A chunk from beside the database, or from a pack.
+    func chunk(_ id: ChunkID, of row: ContentRow, _ source: ChunkSource, _ keys: ContentKeys) throws -> [UInt8] {
+        if let file = try shelf.openWhole(row.id, byteCount: row.byteCount) {
+            var offset = 0
+            for chunk in row.list.chunks {
+                if chunk.id == id {
+                    let bytes = try file.read(offset..<offset + chunk.count)
+                    if try keys.key(row.epoch).chunkID(of: bytes) == id { return bytes }
+                }
+                offset += chunk.count
+            }
+        }
+        return try source.chunk(id, row.epoch)
+    }
+
+    /// Whether it is time to look for contents and packs that nobody needs.
+    func isCollectionDue() throws -> Bool {
+        guard try store.hasDocumentTables() else { return false }
+        guard let last = try store.lastCollection() else { return true }
+        // A clock that was set back makes a look due.
+        let age = environment.clock.milliseconds().subtractingReportingOverflow(last)
+        return age.overflow || !(0..<retention.collectionMilliseconds).contains(age.partialValue)
+    }
+
+    /// Deletes contents that nothing has used for long, and packs that no known content needs; packs what lives in packs that are half
+    /// empty anew.
+    func collectContents(_ container: Container) throws {
+        for companion in SyncCompanions.all { try companion.prepareCollection(self) }
+        let now = environment.clock.milliseconds()
+        _ = try store.deleteUnusedContents(
+            nowMilliseconds: now, unusedMilliseconds: retention.unusedContentMilliseconds)
+        _ = try store.deleteUnusedPacks()
+        try renewSparsePacks(container)
+        try store.noteCollection(atMilliseconds: now)
+    }
+
+    /// Packs anew what known contents list in packs of which they need less than a half.
+    private func renewSparsePacks(_ container: Container) throws {
+        let remembered = try store.rememberedChunks()
+        let needs = { [store] (chunk: ChunkID) in
+            try remembered.contains(chunk) || store.readContents { _, index in try index.isListed(chunk) }
+        }
+        var sparse: [PackRow] = []
+        for id in try store.readContents({ rows, _ in try rows.packs(of: identity.device) }).sorted() {
+            guard let pack = try store.readContents({ rows, _ in try rows.soundPack(id) }),
+                pack.byteCount >= retention.sparsePackBytes
+            else { continue }
+            let used = try pack.directory.entries.reduce(0) { try needs($1.id) ? $0 + $1.place.stored : $0 }
+            // A pack without use goes as a whole, by another rule.
+            if used > 0, used < pack.byteCount / 2 { sparse.append(pack) }
+        }
+        try PackRenewal(self).renew(sparse, container, needs: needs)
+    }
+}
