@@ -163,8 +163,8 @@ struct DocumentsRemove: DatabaseCommand {
         abstract: "Put a document into the trash; a folder with everything in it.",
         usage: "ferry documents <database> remove <path> [<options>]",
         discussion: """
-            The trash keeps a document for thirty days. `ferry documents put-back`
-            brings it back until then.
+            The trash keeps a document for thirty days, or as `retention` says. Until then \
+            `ferry documents put-back` brings it back.
 
             Example:
               ferry documents music.sqlite remove Scores/Trio.pdf

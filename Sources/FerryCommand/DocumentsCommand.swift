@@ -32,6 +32,7 @@ struct DocumentsCommand: ParsableCommand {
                 subcommands: [
                     DocumentsAdd.self, DocumentsPut.self, DocumentsFolder.self, DocumentsMove.self,
                     DocumentsRemove.self, DocumentsPutBack.self, DocumentsSettle.self,
+                    DocumentsRetention.self,
                 ]),
             CommandGroup(
                 name: "Room on this device",

@@ -20,6 +20,27 @@ package struct DocumentRetention: Hashable, Sendable {
 
     package init() {}
 
+    package static let maximumDays = 36_500
+
+    /// Nothing goes.
+    package static let forever: DocumentRetention = {
+        var retention = DocumentRetention()
+        retention.versionMilliseconds = .max
+        retention.dailyMilliseconds = .max
+        retention.trashMilliseconds = .max
+        return retention
+    }()
+
+    /// One version a day and deleted documents stay for so many days; `nil` for none, or too many.
+    package init?(days: Int64) {
+        guard (1...Int64(Self.maximumDays)).contains(days) else { return nil }
+        dailyMilliseconds = days * Self.dayMilliseconds
+        trashMilliseconds = dailyMilliseconds
+    }
+
+    /// How many days deleted documents stay; `nil`: for ever.
+    package var days: Int? { self == .forever ? nil : Int(trashMilliseconds / Self.dayMilliseconds) }
+
     /// What goes, as a plan. One transaction carries it out.
     package struct Plan: Hashable, Sendable {
         /// By ascending ID. Whatever lies in one of them goes as well.

@@ -330,6 +330,32 @@ final class DocumentsCommandTests: XCTestCase {
             "documents", "keep", "a.sqlite", "--leave-free", "all", status: 64, code: "invalidArgument")
     }
 
+    func testHowLongVersionsStayIsOneChoiceForAllDevices() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        func days(_ database: String) throws -> Int? {
+            try workshop.succeed("documents", database, "retention", "--json").json()["days"] as? Int
+        }
+        XCTAssertEqual(try days("a.sqlite"), 30)
+        XCTAssertEqual(
+            try workshop.succeed("documents", "a.sqlite", "retention", "--days", "1").output,
+            "Former versions and deleted documents stay for 1 day.\n")
+        for database in ["a.sqlite", "b.sqlite"] { try workshop.succeed("sync", database) }
+        XCTAssertEqual(try days("b.sqlite"), 1)
+        try workshop.succeed("documents", "b.sqlite", "retention", "--forever")
+        for database in ["b.sqlite", "a.sqlite"] { try workshop.succeed("sync", database) }
+        XCTAssertNil(try days("a.sqlite"))
+        for days in ["0", "-3", "36501", "9223372036854775807"] {
+            try workshop.fail(
+                "documents", "a.sqlite", "retention", "--days=" + days, status: 64, code: "invalidArgument")
+        }
+        try workshop.fail(
+            "documents", "a.sqlite", "retention", "--days", "3", "--forever", status: 64, code: "invalidArgument")
+        // What a newer Ferry or a stranger may write keeps everything.
+        _ = try workshop.sql("a.sqlite", "UPDATE ferry_document_setting SET value = 'a fortnight'")
+        XCTAssertNil(try days("a.sqlite"))
+    }
+
     func testAPackThatIsMissingIsToldByAllVerbs() throws {
         let workshop = try large()
         try workshop.succeed("documents", "fetch", "a.sqlite", "/")

@@ -164,6 +164,8 @@ private final class Scenario {
         try hold("documents unpin", ["documents", "a.sqlite", "unpin", "/"])
         try hold("documents keep", ["documents", "a.sqlite", "keep", "--most", "all"])
         try hold("documents keep", ["documents", "a.sqlite", "keep", "--most", "1GB"])
+        try hold("documents retention", ["documents", "a.sqlite", "retention", "--forever"])
+        try hold("documents retention", ["documents", "a.sqlite", "retention", "--days", "30"])
         try hold("documents verify", ["documents", "a.sqlite", "verify", "--contents"])
         try hold("documents attachments", ["documents", "a.sqlite", "attachments", "--add", "song.title"])
         try hold("documents attachments", ["documents", "a.sqlite", "attachments", "--remove", "song.title"])

@@ -29,7 +29,7 @@ final class OutputTests: XCTestCase {
                 "documents",
                 [
                     "list", "add", "put", "get", "folder", "move", "remove", "put-back", "versions", "conflicts",
-                    "settle",
+                    "settle", "retention",
                     "fetch", "evict", "pin", "unpin", "keep", "verify", "attachments",
                 ]
             ),

@@ -33,6 +33,8 @@ struct Simulate: ParsableCommand {
     }
 
     @Flag var sealing: Sealing?
+    @Flag(help: "There are documents. Without it the seed decides.")
+    var documents = false
     @Flag(help: "Print the story.")
     var trace = false
     @Flag(help: "Go on after a failure, and shrink none.")
@@ -55,10 +57,11 @@ struct Simulate: ParsableCommand {
         var number: UInt64 = 0
         var failures: [UInt64] = []
         while seeds == 0 || number < seeds {
-            let plan = Simulation.Plan(
+            var plan = Simulation.Plan(
                 seed: seed + number, devices: devices, steps: steps,
                 only: only.map { Set($0.split(separator: ",").compactMap { Int($0) }) },
                 provider: provider.flatMap(ProviderKind.init(rawValue:)), sealed: sealing.map { $0 == .sealed })
+            if documents { plan.documents = true }
             number += 1
             let outcome = try Simulation.run(plan)
             tally.add(outcome.tally)
@@ -85,6 +88,7 @@ struct Simulate: ParsableCommand {
         var arguments = "--seed \(plan.seed) --steps \(plan.steps) --only \(steps)"
         if let devices = plan.devices { arguments += " --devices \(devices)" }
         if let provider = plan.provider { arguments += " --provider \(provider.rawValue)" }
+        if documents { arguments += " --documents" }
         if let isSealed = plan.sealed { arguments += isSealed ? " --sealed" : " --open" }
         say("\nRepeat it with \(arguments) --trace")
     }

@@ -12,6 +12,14 @@ final class DocumentLife {
     /// The bytes of each content, and the devices that stored them.
     private var contents: [ContentID: (bytes: [UInt8], storers: Set<Int>)] = [:]
     private var count = 0
+    /// Days are hours here.
+    let retention: DocumentRetention = {
+        var retention = DocumentRetention()
+        retention.versionMilliseconds = 3_600_000
+        retention.dailyMilliseconds = 6 * 3_600_000
+        retention.trashMilliseconds = 6 * 3_600_000
+        return retention
+    }()
 
     private static let paths = [
         "a.md", "b.md", "Scores/Trio.pdf", "Scores/Duo.pdf", "Scores/Old/a.md", "Notes/caf\u{e9}.md",
@@ -118,6 +126,10 @@ final class DocumentLife {
     func checkAtRest(_ simulation: Simulation) throws {
         guard let first = simulation.living.first else { return }
         let expected = try shown(first)
+        let left = try first.opened().store.contentStatistics().map { _ in
+            try first.opened().store.readContents { rows, _ in try Set(rows.contents()) }
+        }
+        if let left, !contents.keys.allSatisfy(left.contains) { simulation.tally.note("contents collected") }
         for machine in simulation.living {
             let found = try shown(machine)
             if found != expected {

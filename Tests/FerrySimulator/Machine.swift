@@ -34,11 +34,13 @@ final class Machine {
     var isLost = false
     /// The fast paths that its store may take.
     private let fastPaths: FastPaths
+    private let companions: [any SyncCompanion]
 
     init(
         index: Int, name: String, path: String, files: DeviceFileSystem, faults: FaultVFS, clock: SimulatedClock,
         host: SimulatedHost,
-        keys: SimulatedKeyStore, random: SimulatedRandom, retention: RetentionSettings, fastPaths: FastPaths = .all
+        keys: SimulatedKeyStore, random: SimulatedRandom, retention: RetentionSettings, fastPaths: FastPaths = .all,
+        companions: [any SyncCompanion] = []
     ) {
         self.index = index
         self.name = name
@@ -51,10 +53,14 @@ final class Machine {
         self.random = random
         self.retention = retention
         self.fastPaths = fastPaths
+        self.companions = companions
     }
 
     var environment: ReplicaEnvironment {
-        ReplicaEnvironment(clock: clock, random: random, fileSystem: files, host: host, keys: keys)
+        var environment = ReplicaEnvironment(
+            clock: clock, random: random, fileSystem: files, host: host, keys: keys)
+        environment.companions = companions
+        return environment
     }
 
     /// The replica; a machine in use has a replica.
@@ -67,7 +73,7 @@ final class Machine {
     func stolen(over files: DeviceFileSystem, random: SimulatedRandom) -> Machine {
         let machine = Machine(
             index: index, name: name, path: path, files: files, faults: faults, clock: clock, host: host, keys: keys,
-            random: random, retention: retention, fastPaths: fastPaths)
+            random: random, retention: retention, fastPaths: fastPaths, companions: companions)
         machine.version = version
         machine.lastTime = lastTime
         return machine

@@ -1,5 +1,6 @@
 import FerryContainer
 import FerryCore
+import FerryDocuments
 import FerryEngine
 import FerryStore
 import FerryTestSupport
@@ -99,7 +100,6 @@ public final class Simulation {
         retention.firstSnapshotChangesPerRow = Double(plan.seed % 2)
         retention.segmentBytes = 4 << 10
         retention.rollUpFanout = 2 << random.below(2)
-        self.retention = retention
         // Numbers of their own: so an open life is the same whatever there is for sealed ones.
         let sealing = SimulatedRandom(seed: plan.seed, stream: 0x5ea1)
         let isSealed = sealing.isOne(in: 3)
@@ -107,6 +107,12 @@ public final class Simulation {
         let hasDocuments = SimulatedRandom(seed: plan.seed, stream: 0xd0c5)
         let areThere = hasDocuments.isOne(in: 3)
         documents = plan.documents ?? areThere ? DocumentLife(hasDocuments) : nil
+        if documents != nil {
+            retention.collectionMilliseconds = 3_600_000
+            retention.unusedContentMilliseconds = 6 * 3_600_000
+            retention.sparsePackBytes = 10_000
+        }
+        self.retention = retention
         policies = random.isOne(in: 2) ? [PolicySetting(table: "feed", column: "unread", .counter)] : []
         folder = try ScratchFolder.make("ferry-simulation")
         try sharedDisk.createDirectory(at: "/shared")
@@ -203,7 +209,7 @@ public final class Simulation {
             host: host ?? SimulatedHost(machine: "host \(index)", file: 1),
             keys: keys ?? SimulatedKeyStore(sealed?.witness ?? SimulatedKeyStore.Witness()),
             random: SimulatedRandom(seed: plan.seed, stream: 1_000_000 + UInt64(index)), retention: retention,
-            fastPaths: fastPaths)
+            fastPaths: fastPaths, companions: documents.map { [DocumentUpkeep($0.retention)] } ?? [])
     }
 
     /// Machines in use.

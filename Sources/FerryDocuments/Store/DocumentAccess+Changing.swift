@@ -255,21 +255,6 @@ extension DocumentAccess {
     private struct LackingContents: Error {
         let ids: [ContentID]
     }
-
-    /// Removes versions and documents whose time is over.
-    /// - Returns: how many of each.
-    @discardableResult
-    package func removeExpired(_ retention: DocumentRetention = .init()) throws -> (versions: Int, documents: Int) {
-        guard try store.hasDocumentTables() else { return (0, 0) }
-        let now = replica.environment.clock.milliseconds()
-        return try store.write { connection in
-            let table = DocumentTable(connection)
-            let plan = retention.plan(
-                documents: try table.documents(), versions: try table.versions(), nowMilliseconds: now)
-            try table.remove(plan)
-            return (plan.versions.count, plan.documents.count)
-        }
-    }
 }
 
 /// A transaction that changes documents. The tree follows what the change makes.

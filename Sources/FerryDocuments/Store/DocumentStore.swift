@@ -246,6 +246,13 @@ public final class DocumentStore: Sendable {
 
     public func set(_ settings: ContentSettings) throws { try engine.store.setContentSettings(settings) }
 
+    /// How many days former versions and deleted documents stay, on all devices; `nil`: for ever. Thirty where nobody says otherwise.
+    public func retentionDays() throws -> Int? { try access.retention().days }
+
+    /// Says how many days former versions and deleted documents stay, on all devices; `nil`: for ever.
+    /// - Throws: `invalidArgument` for less than a day, or more than a hundred years.
+    public func setRetention(days: Int?) throws { try access.setRetention(days: days) }
+
     /// Brings the bytes of documents to this device.
     /// - Throws: `contentNotHere`, `contentLost` for the first one that is not to be had; the others are fetched all the same.
     public func fetch(_ ids: [DocumentID]) async throws {

@@ -3,14 +3,13 @@ import FerryEngine
 /// Removes versions and deleted documents whose time is over, with the syncs of each program that uses documents.
 package struct DocumentUpkeep: SyncCompanion {
     package let name = "documents"
-    private let retention: DocumentRetention
+    private let retention: DocumentRetention?
 
-    package init(_ retention: DocumentRetention = DocumentRetention()) { self.retention = retention }
+    /// - Parameter retention: in place of people's choice.
+    package init(_ retention: DocumentRetention? = nil) { self.retention = retention }
 
     /// Makes all syncs of this process do so.
-    package static func register(_ retention: DocumentRetention = DocumentRetention()) {
-        SyncCompanions.register(DocumentUpkeep(retention))
-    }
+    package static func register() { SyncCompanions.register(DocumentUpkeep()) }
 
     package func prepareCollection(_ replica: Replica) throws {
         try DocumentAccess(replica).removeExpired(retention)

@@ -65,7 +65,8 @@ extension Replica {
                 in: keys.surroundings(nil, isSealed: identity.genesis != nil))
             let isNeeded = try reader.directory.entries.contains { entry in
                 try store.readContents { _, index in
-                    try (remembered.contains(entry.id) || index.isListed(entry.id)) && index.places(of: entry.id).isEmpty
+                    try (remembered.contains(entry.id) || index.isListed(entry.id))
+                        && index.places(of: entry.id).isEmpty
                 }
             }
             guard isNeeded else { return .none }

@@ -57,7 +57,7 @@ extension Replica {
     /// Deletes contents that nothing has used for long, and packs that no known content needs; packs what lives in packs that are half
     /// empty anew.
     func collectContents(_ container: Container) throws {
-        for companion in SyncCompanions.all { try companion.prepareCollection(self) }
+        for companion in SyncCompanions.all(environment) { try companion.prepareCollection(self) }
         let now = environment.clock.milliseconds()
         _ = try store.deleteUnusedContents(
             nowMilliseconds: now, unusedMilliseconds: retention.unusedContentMilliseconds)

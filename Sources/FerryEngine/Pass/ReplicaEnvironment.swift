@@ -15,6 +15,9 @@ package struct ReplicaEnvironment: Sendable {
     /// Opens remote places, by their kind (`ContainerLocation.kind`), before `RemotePlaces` is asked. Folders need none.
     package var openers: [String: RemotePlaces.Opener] = [:]
 
+    /// What goes along with syncs besides `SyncCompanions`; a companion of this environment takes the place of one by the same name.
+    package var companions: [any SyncCompanion] = []
+
     package init(
         clock: any WallClock, random: any RandomSource, fileSystem: any FileSystem,
         host: any HostIdentity = SystemHost(), keys: any KeyStore = MemoryKeyStore()

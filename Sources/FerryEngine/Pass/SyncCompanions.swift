@@ -16,8 +16,11 @@ package enum SyncCompanions {
 
     package static func register(_ companion: any SyncCompanion) { known.withLock { $0[companion.name] = companion } }
 
-    /// All companions, by name.
-    static var all: [any SyncCompanion] {
-        known.withLock { known in known.values.sorted { $0.name < $1.name } }
+    /// The companions of a sync, by name.
+    /// - Parameter environment: has those that take the place of others.
+    static func all(_ environment: ReplicaEnvironment) -> [any SyncCompanion] {
+        var found = known.withLock { $0 }
+        for companion in environment.companions { found[companion.name] = companion }
+        return found.values.sorted { $0.name < $1.name }
     }
 }

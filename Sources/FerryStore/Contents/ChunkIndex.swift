@@ -127,7 +127,8 @@ package struct ChunkIndex {
 
     /// Whether a content with a row lists a chunk.
     package func isListed(_ chunk: ChunkID) throws -> Bool {
-        try connection.count("SELECT EXISTS(SELECT 1 FROM ferry_chunk_use WHERE chunk = ?)", .blob(chunk.bytes[...])) != 0
+        try connection.count("SELECT EXISTS(SELECT 1 FROM ferry_chunk_use WHERE chunk = ?)", .blob(chunk.bytes[...]))
+            != 0
     }
 
     /// The contents with a row that list a chunk.

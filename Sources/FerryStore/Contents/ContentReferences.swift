@@ -61,7 +61,9 @@ struct ContentReferences {
             if contents.contains(content) { found.insert(content) }
         }
         for (table, columns) in declared { try forEachKept(of: table, columns, meet) }
-        if let versions = access.registry.table(named: DocumentTables.version), let column = versions.columnID("content") {
+        if let versions = access.registry.table(named: DocumentTables.version),
+            let column = versions.columnID("content")
+        {
             try forEachInRows(of: versions, [column]) { if contents.contains($0) { found.insert($0) } }
             try forEachKept(of: versions, [column], meet)
         }
@@ -70,15 +72,12 @@ struct ContentReferences {
 
     /// The living contents that nothing refers to.
     func unused() throws -> Set<ContentID> {
-        var found: Set<ContentID> = []
-        try access.connection.forEachRow(
-            """
-            SELECT id FROM ferry_content WHERE id NOT IN (SELECT content FROM ferry_version WHERE content IS NOT NULL)
-            """
-        ) { if let id: ContentID = $0.id(0) { found.insert(id) } }
+        var found = try ContentRows(access.connection).withoutVersion()
         if found.isEmpty { return found }
         try forEachUnchecked { found.remove($0) }
-        if let versions = access.registry.table(named: DocumentTables.version), let column = versions.columnID("content") {
+        if let versions = access.registry.table(named: DocumentTables.version),
+            let column = versions.columnID("content")
+        {
             try forEachKept(of: versions, [column]) { isTombstone, _, content in
                 if !isTombstone { found.remove(content) }
             }
@@ -97,9 +96,9 @@ struct ContentReferences {
             try access.connection.forEachRow(
                 """
                 SELECT DISTINCT \(name) FROM \(table.quotedName)
-                WHERE typeof(\(name)) = 'blob' AND length(\(name)) = 16
+                WHERE typeof(\(name)) IN ('blob', 'text') AND length(\(name)) IN (16, 32, 36)
                 """
-            ) { if let id: ContentID = $0.id(0) { try body(id) } }
+            ) { if let id = ContentID(content: $0.value(0)) { try body(id) } }
         }
     }
 
@@ -134,9 +133,12 @@ struct ContentReferences {
 }
 
 extension UniqueID {
-    /// An ID as a declared column has one; `nil` for any value but 16 bytes.
+    /// An ID as a declared column has one: 16 bytes. IDs that an app writes as text are not fetched, but count all the same.
     init?(content value: FieldValue) {
-        guard case .blob(let bytes) = value else { return nil }
-        self.init(bytes: bytes)
+        switch value {
+        case .blob(let bytes): self.init(bytes: bytes)
+        case .text: self.init(value.text)
+        default: return nil
+        }
     }
 }

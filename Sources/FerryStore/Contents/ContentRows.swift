@@ -58,6 +58,15 @@ package struct ContentRows {
             .blob(try content.list.encoded()[...]), content.epoch.value)
     }
 
+    /// Deletes a content, unless a version refers to it.
+    /// - Returns: whether the row went.
+    package func delete(_ content: ContentID) throws -> Bool {
+        try connection.execute(
+            "DELETE FROM ferry_content WHERE id = ?1 AND NOT EXISTS(SELECT 1 FROM ferry_version WHERE content = ?1)",
+            .blob(content.bytes[...]))
+        return connection.changedRowCount > 0
+    }
+
     /// Removes a pack: other packs have its chunks.
     package func remove(_ pack: PackID) throws {
         try connection.execute("DELETE FROM ferry_pack WHERE id = ?", .blob(pack.bytes[...]))
@@ -163,6 +172,15 @@ package struct ContentRows {
                 found.insert(ContentID(high: token.id.high, low: token.id.low))
             }
         }
+        return found
+    }
+
+    /// The contents to which no version refers.
+    package func withoutVersion() throws -> Set<ContentID> {
+        var found: Set<ContentID> = []
+        try connection.forEachRow(
+            "SELECT id FROM ferry_content WHERE id NOT IN (SELECT content FROM ferry_version WHERE content IS NOT NULL)"
+        ) { if let id: ContentID = $0.id(0) { found.insert(id) } }
         return found
     }
 

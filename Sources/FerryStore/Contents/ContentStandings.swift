@@ -91,7 +91,7 @@ struct ContentStandings {
         else { return nil }
         do {
             return try ContentList(decoding: Array(bytes), byteCount: size)
-        } catch where error.code == .damagedFile {
+        } catch  where error.code == .damagedFile {
             return nil
         }
     }

@@ -46,11 +46,7 @@ extension Store {
                 let isUsed = try columns.contains { table, column in
                     try connection.count("SELECT EXISTS(SELECT 1 FROM \(table) WHERE \(column) = ?)", id) != 0
                 }
-                if try isUsed || connection.count("SELECT EXISTS(SELECT 1 FROM ferry_version WHERE content = ?)", id) != 0 {
-                    continue
-                }
-                try connection.execute("DELETE FROM ferry_content WHERE id = ?", id)
-                count += 1
+                if try !isUsed && ContentRows(connection).delete(content) { count += 1 }
             }
             return count
         }

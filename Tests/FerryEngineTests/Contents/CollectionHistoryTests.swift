@@ -52,7 +52,9 @@ private final class CollectionHistory {
         retention.sparsePackBytes = 30_000
         var chance = Chance(seed: seed)
         let start = noise(200_000, seed: 77)
-        pool = (0..<5).map { start.prefix($0 % 2 == 0 ? 0 : 120_000) + noise(20_000 + $0 * 7_000, seed: UInt64($0) + 1) }
+        pool = (0..<5).map {
+            start.prefix($0 % 2 == 0 ? 0 : 120_000) + noise(20_000 + $0 * 7_000, seed: UInt64($0) + 1)
+        }
         home = try MemoryHome.withPhotos(2 + chance.below(2), retention: retention)
         self.chance = chance
         self.isTelling = isTelling
@@ -86,7 +88,8 @@ private final class CollectionHistory {
             try attach(device, index)
         case 7:
             guard let title = try title(device), let other = try self.title(device) else { return }
-            try device.write("UPDATE photo SET image = (SELECT image FROM photo WHERE title = '\(other)') WHERE title = '\(title)'")
+            try device.write(
+                "UPDATE photo SET image = (SELECT image FROM photo WHERE title = '\(other)') WHERE title = '\(title)'")
             tell(index, "\(title) gets the image of \(other)")
         case 8:
             guard let title = try title(device) else { return }
@@ -107,7 +110,8 @@ private final class CollectionHistory {
             guard try !home.replicas[index].store.heldBackContents().contains(image),
                 try device.count("SELECT count(*) FROM ferry_content WHERE id = x'\(image.hex)'") == 1
             else { return }
-            try device.write("INSERT INTO ferry_version(id, document, content) VALUES (\(id), \(document), x'\(image.hex)')")
+            try device.write(
+                "INSERT INTO ferry_version(id, document, content) VALUES (\(id), \(document), x'\(image.hex)')")
             tell(index, "makes a version of \(image.hex.prefix(4))")
         case 12:
             try device.write("DELETE FROM ferry_version WHERE id = (SELECT min(id) FROM ferry_version)")
@@ -191,7 +195,9 @@ private final class CollectionHistory {
             for row in try device.rows("SELECT title FROM photo") {
                 let title = row[0].text
                 let content = try device.image(title)
-                if try device.bytes(title) != known[content]?.bytes { findings.append("device \(index): other bytes in \(title)") }
+                if try device.bytes(title) != known[content]?.bytes {
+                    findings.append("device \(index): other bytes in \(title)")
+                }
             }
         }
         for replica in home.replicas {
@@ -202,9 +208,12 @@ private final class CollectionHistory {
         try rest(8)
         for index in home.replicas.indices {
             let device = home.photos(index)
-            let left = try device.count("SELECT (SELECT count(*) FROM ferry_content) + (SELECT count(*) FROM ferry_pack)")
+            let left = try device.count(
+                "SELECT (SELECT count(*) FROM ferry_content) + (SELECT count(*) FROM ferry_pack)")
             let packs = try device.packs()
-            if left != 0 || !packs.isEmpty { findings.append("device \(index) keeps \(left) rows and \(packs.count) packs") }
+            if left != 0 || !packs.isEmpty {
+                findings.append("device \(index) keeps \(left) rows and \(packs.count) packs")
+            }
         }
     }
 }
