@@ -1,5 +1,6 @@
 import ArgumentParser
 import Ferry
+import FerryDocuments
 import Foundation
 
 /// `ferry export`.
@@ -15,10 +16,11 @@ struct ExportCommand: DatabaseCommand {
             The file of a sealed container is sealed: its members can read it, and whoever has the recovery code. Others see its \
             size and its age. With --open it is not sealed; then only a database without a container can be made of it.
 
-            The bytes of documents above 4 kB are not in the file: they are in the container.
+            Current documents and attachments come along with their bytes, unless --without-documents. Former versions come along as far as \
+            the container has not removed them, and not all of their bytes. An --open file of a sealed container has names of documents alone.
 
-            JSON: {"path", "bytes", "objects", "tables", "container": {"id", "name"}, "sealed", "durationMilliseconds"}; "sealed" is there where \
-            the file is sealed. "objects" are rows, as `status` counts them.
+            JSON: {"path", "bytes", "objects", "tables", "container": {"id", "name"}, "sealed", "contents", "contentBytes", \
+            "durationMilliseconds"}; "sealed" is there where the file is sealed. "objects" are rows, as `status` counts them.
 
             Examples:
               ferry export music.sqlite /media/stick/music.ferry
@@ -34,6 +36,9 @@ struct ExportCommand: DatabaseCommand {
     @Flag(help: "Do not seal the file of a sealed container; whoever has the file can read it.")
     var open = false
 
+    @Flag(help: "Leave the bytes of documents and attachments out.")
+    var withoutDocuments = false
+
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
@@ -42,15 +47,25 @@ struct ExportCommand: DatabaseCommand {
 
     func perform(_ console: Console) throws {
         let replica = try Replica(path: argument.database)
-        let report = try ProgressBar.during(console) {
-            try replica.exportSnapshot(to: file, isOpen: open, progress: $0)
+        let report: ExportReport
+        do {
+            report = try ProgressBar.during(console) {
+                try replica.exportSnapshot(to: file, isOpen: open, hasDocuments: !withoutDocuments, progress: $0)
+            }
+        } catch var error as FerryError where error.code == .contentNotHere {
+            error.message += " On the command line: --without-documents."
+            throw error
         }
         if console.isJSON { return try console.emit(report) }
         try console.say(
             console.style.green(
                 "Wrote \(Wording.count(report.objects, "row")) of \(Wording.count(report.tables, "table")) to \(file).")
                 + " \(Wording.bytes(report.bytes)) (\(Wording.duration(milliseconds: report.durationMilliseconds)))")
-        if let documents = try replica.status().documents, documents.bytes > 0 {
+        if let contents = report.contents, let bytes = report.contentBytes {
+            try console.say(
+                "\(Wording.count(contents, "document or attachment is", "documents and attachments are")) in it with "
+                    + "\(Wording.bytes(bytes)).")
+        } else if let documents = try replica.status().documents, documents.bytes > 0 {
             console.warn(
                 "The file has the names of documents, and not the bytes of those above 4 kB "
                     + "(\(Wording.bytes(documents.bytes)) in all). The container has the bytes.")
@@ -70,7 +85,8 @@ struct ImportCommand: DatabaseCommand {
             ferry import <database> <file> [--container <container>]
             [--name <name>]
             [--code - | --code-file <file> | --recovery - [--remove-others]]
-            [--no-wait] [<options>]
+            [--no-wait] [--documents <directory> | --discard-documents]
+            [<options>]
             """,
         discussion: """
             A database that belongs to the file's container takes up what the file has beyond it; an old file brings \
@@ -82,8 +98,11 @@ struct ImportCommand: DatabaseCommand {
             the keys. To join a sealed container by it takes a code, the words, or the recovery code, as in `ferry join`. Without \
             --container the file opens on a member's computer, or with the recovery code (--recovery -).
 
-            JSON: {"path", "outcome", "changesets", "conflicts", "tables": [{"name", "identity", "objects"}], "durationMilliseconds"}. \
-            "outcome" is merged, joined or plain.
+            Bytes of documents that the folder lost come back from the file. A plain database keeps no documents: say where they are to \
+            be written (--documents), or that they may go (--discard-documents).
+
+            JSON: {"path", "outcome", "changesets", "conflicts", "tables": [{"name", "identity", "objects"}], "contents", "contentBytes", \
+            "durationMilliseconds"}. "outcome" is merged, joined or plain.
 
             Examples:
               ferry import music.sqlite /media/stick/music.ferry
@@ -91,6 +110,7 @@ struct ImportCommand: DatabaseCommand {
               ferry import new.sqlite backup.ferry --container ~/Sync/music --code -
               ferry import look.sqlite backup.ferry
               ferry import look.sqlite backup.ferry --recovery -
+              ferry import look.sqlite backup.ferry --documents ~/Papers
 
             Exit status 77 where a key is missing or a code is wrong, 65 where the file is damaged, is from a device that is no member, \
             or is not sealed and the container is.
@@ -107,12 +127,23 @@ struct ImportCommand: DatabaseCommand {
     @Option(help: "What to call this device; the computer's name if left out.")
     var name: String?
 
+    @Option(
+        help: "Write the documents of a plain database into this directory. It must be empty, or not there.",
+        completion: .directory)
+    var documents: String?
+
+    @Flag(help: "The documents of a plain database may go.") var discardDocuments = false
+
     @OptionGroup var enrolling: EnrolmentOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
         if container == nil, enrolling.isForJoining {
             throw ValidationError("--code, --code-file, --remove-others and --no-wait go with --container.")
+        }
+        if documents != nil && discardDocuments { throw ValidationError("Choose --documents or --discard-documents.") }
+        if documents != nil || discardDocuments, container != nil {
+            throw ValidationError("A database that joins keeps its documents. Leave --documents and --discard-documents out.")
         }
     }
 
@@ -125,11 +156,11 @@ struct ImportCommand: DatabaseCommand {
     private var isThere: Bool { FileManager.default.fileExists(atPath: argument.database) }
 
     private func mergeInto(_ console: Console) throws -> ImportReport {
-        if container != nil || name != nil || enrolling.recovery != nil {
+        if container != nil || name != nil || enrolling.recovery != nil || documents != nil || discardDocuments {
             throw FerryError(
                 .invalidArgument,
-                "There is a database at \(argument.database) already, which belongs where it belongs. Leave out "
-                    + "--container, --name and --recovery, or name a database that is not there.")
+                "There is a database at \(argument.database) already, which belongs where it belongs. Leave out --container, --name, "
+                    + "--recovery and what is said of documents, or name a database that is not there.")
         }
         return try ProgressBar.during(console) { try presentReplica().importSnapshot(from: file, progress: $0) }
     }
@@ -137,12 +168,27 @@ struct ImportCommand: DatabaseCommand {
     private func makeDatabase(_ console: Console) throws -> ImportReport {
         let enrolment = try container.flatMap { try enrolling.enrolment(in: $0, console) }
         let recovery = try container == nil ? enrolling.recoveryCode() : nil
-        let (replica, report) = try ProgressBar.during(console) { progress in
-            try ReplicaSetup(progress: progress, enrolment: enrolment?.0).importDatabase(
-                at: argument.database, from: file, containerPath: container, name: name, recovery: recovery)
+        let replica: Replica?
+        let report: ImportReport
+        do {
+            (replica, report) = try ProgressBar.during(console) { progress in
+                try ReplicaSetup(progress: progress, enrolment: enrolment?.0).importDatabase(
+                    at: argument.database, from: file, containerPath: container, name: name, recovery: recovery,
+                    documents: choice)
+            }
+        } catch var error as FerryError where error.code == .documentsPresent {
+            error.message += " On the command line: --documents DIR, or --discard-documents."
+            throw error
         }
         try enrolling.finish(replica, enrolment?.1, console)
         return report
+    }
+
+    /// What becomes of the documents of a plain database.
+    private var choice: ReplicaSetup.ImportedDocuments {
+        if discardDocuments { return .discarded }
+        guard let documents else { return .refused }
+        return .written { _ = try DiskFiles.write(DocumentAccess($0), to: documents) }
     }
 
     /// The replica of a database that is there already.

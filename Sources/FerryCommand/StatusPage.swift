@@ -217,9 +217,19 @@ struct StatusPage {
                 "An index of \(Wording.list(keys)) counts with integer keys, which differ from device to device: tell rows "
                     + "apart by a column of their own.")
         } else if !lines.isEmpty {
-            lines.append(
-                (states.isEmpty ? "" : "One of the two databases is damaged: ") + "run "
-                    + style.bold("ferry verify --deep \(Wording.shellWord(database))") + " here, and the same there.")
+            let left = Set(report.exceptions.filter { $0.kind == .left }.map(\.table))
+            if !states.isEmpty, Set(states).isSubset(of: left) {
+                lines.append(
+                    "Rows of \(states.count == 1 ? "the table" : "these tables") went here without a deletion, when the table was dropped "
+                        + "or emptied, and others have them: see below.")
+            } else {
+                lines.append(
+                    (states.isEmpty
+                        ? ""
+                        : "One of the two databases is damaged, or lost rows with a table that was dropped or emptied "
+                            + "(`ferry status` there says so): ") + "run "
+                        + style.bold("ferry verify --deep \(Wording.shellWord(database))") + " here, and the same there.")
+            }
         }
         return lines
     }

@@ -48,6 +48,15 @@ package final class MembershipSealing: FileSealing {
 
     package var knownEpochs: [EpochID] { keyring.all.map(\.id) }
 
+    /// What opens the chunks of sealed packs.
+    package var chunkReader: EnvelopeReader {
+        let (roster, keyring) = (roster, keyring)
+        return EnvelopeReader(container: keys.container, keys: { roster.keys(of: $0) }, epoch: { keyring[$0] })
+    }
+
+    /// The secret of an epoch; `nil` where it is not here.
+    package func secret(of epoch: EpochID) -> EpochSecret? { keyring[epoch] }
+
     package func readable(_ listed: [DeviceID]) -> [DeviceID] { listed.filter(roster.isReadable) }
 
     package func number(of epoch: EpochID) -> UInt32 { graph.number(of: epoch) }

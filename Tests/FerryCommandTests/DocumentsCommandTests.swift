@@ -330,6 +330,31 @@ final class DocumentsCommandTests: XCTestCase {
             "documents", "keep", "a.sqlite", "--leave-free", "all", status: 64, code: "invalidArgument")
     }
 
+    func testABackupHasTheBytesOfDocuments() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        let bytes = Data((0..<40_000).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 11) })
+        try bytes.write(to: URL(fileURLWithPath: workshop.path("large")))
+        try Data("short".utf8).write(to: URL(fileURLWithPath: workshop.path("small")))
+        try workshop.succeed("documents", "a.sqlite", "add", "large", "small", "--to", "Scores/")
+        let report = try workshop.succeed("export", "a.sqlite", "backup.ferry", "--json").json()
+        XCTAssertEqual(report["contents"] as? Int, 1)
+        XCTAssertEqual(report["contentBytes"] as? Int, 40_000)
+        try workshop.fail(
+            "import", "look.sqlite", "backup.ferry", status: 65, code: "documentsPresent", mentioning: "--documents DIR")
+        XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("look.sqlite")))
+        try workshop.succeed("import", "look.sqlite", "backup.ferry", "--documents", "papers")
+        XCTAssertEqual(try Data(contentsOf: URL(fileURLWithPath: workshop.path("papers/Scores/large"))), bytes)
+        XCTAssertEqual(
+            try String(contentsOfFile: workshop.path("papers/Scores/small"), encoding: .utf8), "short")
+        XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("look.sqlite-ferry-content")))
+        try workshop.succeed("import", "other.sqlite", "backup.ferry", "--discard-documents")
+        try workshop.fail(
+            "import", "b.sqlite", "backup.ferry", "--discard-documents", status: 64, code: "invalidArgument")
+        XCTAssertNil(
+            try workshop.succeed("export", "a.sqlite", "rows.ferry", "--without-documents", "--json").json()["contents"])
+    }
+
     func testHowLongVersionsStayIsOneChoiceForAllDevices() throws {
         let workshop = try Workshop()
         try workshop.beginTwo()

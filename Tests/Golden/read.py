@@ -498,9 +498,12 @@ def chunk(content):
 
 
 def archive(content):
-    need(content[4:8] == b"\1\0\0\0" and content[-4:] == b"FRYA", "its header makes no sense")
+    version = content[4]
+    need(version in (1, 3) and content[5:8] == bytes(3) and content[-4:] == b"FRYA", "its header makes no sense")
+    footer = 20 if version == 1 else 28
     start, length = struct.unpack("<QQ", content[-20:-4])
-    need(24 <= start and start + length == len(content) - 20, "its lengths do not match")
+    packs = start if version == 1 else struct.unpack("<Q", content[-28:-20])[0]
+    need(24 <= packs <= start and start + length == len(content) - footer, "its lengths do not match")
     chunks = []
     yield from manifest(content[start : start + length], chunks)
     place = 24
@@ -509,7 +512,17 @@ def archive(content):
         need(file[-16:].hex() == name, "a chunk is another than it should be")
         yield from chunk(file)
         place += size
-    need(place == start, "its chunks are not all there")
+    need(place == packs, "its chunks are not all there")
+    yield from archived_packs(content, packs, start)
+
+
+def archived_packs(content, place, end):
+    while place < end:
+        need(end - place >= 40, "its packs make no sense")
+        length = struct.unpack("<Q", content[place + 32 : place + 40])[0]
+        need(1 <= length <= end - place - 40, "its packs make no sense")
+        yield f"pack {content[place:place + 16].hex()} of {content[place + 16:place + 32].hex()}: {length} bytes"
+        place += 40 + length
 
 
 # Heads

@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from read import Damaged, Reader, checksum, need  # noqa: E402  Primitives and checksums,
+from read import Damaged, Reader, archived_packs, checksum, need  # noqa: E402  Primitives and checksums,
 from read import manifest as read_manifest  # noqa: E402  and the names of chunks in a plain manifest.
 
 PREFIX = b"ferry-seal-1 "
@@ -564,10 +564,14 @@ def sealed_length(count):
 
 def look_archive(path, key_paths, plain_path):
     content = read(path)
-    need(content[:8] == b"FRYA\x02\0\0\0" and content[-4:] == b"FRYA" and len(content) >= 60, "it is no sealed archive")
-    container, end = content[8:24], len(content) - 36
-    place, length, records_place, records_length = struct.unpack("<4Q", content[end:-4])
-    need(24 <= place and place + length == records_place and records_place + records_length == end, "its lengths differ")
+    version = content[4]
+    need(content[:4] == b"FRYA" and version in (2, 4) and content[5:8] == bytes(3), "it is no sealed archive")
+    need(content[-4:] == b"FRYA" and len(content) >= 68, "it ends too early")
+    container, end = content[8:24], len(content) - (36 if version == 2 else 44)
+    place, length, records_place, records_length = struct.unpack("<4Q", content[-36:-4])
+    packs = place if version == 2 else struct.unpack("<Q", content[end : end + 8])[0]
+    need(24 <= packs <= place and place + length == records_place, "its lengths differ")
+    need(records_place + records_length == end, "its lengths differ")
     reader = Reader(content[records_place:end])
     records = [Record(reader.take(reader.varint()), container) for _ in range(reader.varint())]
     need(reader.position == records_length and records and records[0].is_first, "its records are no membership's")
@@ -594,7 +598,8 @@ def look_archive(path, key_paths, plain_path):
             yield f"chunk {name} bytes {count} sha256 {sha256(file).hex()}"
             plain += file
             start += sealed_length(count)
-        need(start == place, "its chunks are not all there")
+        need(start == packs, "its chunks are not all there")
+        yield from archived_packs(content, packs, place)
         if plain_path:
             with open(plain_path, "wb") as file:
                 head = b"FRYA\x01\0\0\0" + container + plain

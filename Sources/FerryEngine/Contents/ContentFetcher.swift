@@ -14,13 +14,29 @@ struct ContentFetcher {
     }
 
     private let replica: Replica
-    private let source: ChunkSource
+    private let key: (EpochID?) throws -> ContentKey
+    private let chunk: (ChunkID, EpochID?) throws -> [UInt8]
     private let leaveFreeBytes: Int
 
+    /// Fetches from a container.
     init(_ replica: Replica, _ container: Container, leaveFreeBytes: Int) throws {
+        let source = try ChunkSource(replica, container)
+        self.init(replica, key: source.key, chunk: source.chunk, leaveFreeBytes: leaveFreeBytes)
+    }
+
+    /// Takes contents out of an archive.
+    init(_ replica: Replica, _ contents: ArchivedContents, leaveFreeBytes: Int) {
+        self.init(replica, key: contents.key, chunk: contents.chunk, leaveFreeBytes: leaveFreeBytes)
+    }
+
+    private init(
+        _ replica: Replica, key: @escaping (EpochID?) throws -> ContentKey,
+        chunk: @escaping (ChunkID, EpochID?) throws -> [UInt8], leaveFreeBytes: Int
+    ) {
         self.replica = replica
+        self.key = key
+        self.chunk = chunk
         self.leaveFreeBytes = leaveFreeBytes
-        source = try ChunkSource(replica, container)
     }
 
     /// Fetches a content; a content that is whole already stays. A disk without room, too, is a reason why it is not here.
@@ -45,11 +61,11 @@ struct ContentFetcher {
         -> String
     {
         let partial = try replica.shelf.beginPartial(
-            row.id, body, source.key(row.epoch), leaving: row.byteCount > ContentList.inlineBytes ? leaveFreeBytes : 0)
+            row.id, body, key(row.epoch), leaving: row.byteCount > ContentList.inlineBytes ? leaveFreeBytes : 0)
         var taken = 0
         // In the order of the content: mostly that is the order of its packs.
         for chunk in row.list.chunks where partial.needs(chunk.id) {
-            try partial.take(source.chunk(chunk.id, row.epoch), as: chunk.id)
+            try partial.take(self.chunk(chunk.id, row.epoch), as: chunk.id)
             taken += chunk.count
             try progress?(taken)
         }

@@ -6,7 +6,8 @@ import Foundation
 /// A file of `ferry export` as it lies on the disk: where its parts are (Docs/Format.md, "Archives"). Who reads a part verifies it.
 ///
 /// Invariants:
-/// - The parts follow each other without a gap: header, chunks, manifest, records, footer. An open container's file has no records.
+/// - The parts follow each other without a gap: header, chunks, packs, manifest, records, footer. An open container's file has no
+///   records, and a file without bytes of documents no packs.
 /// - No part that is read whole is longer than `maximumPartBytes`.
 struct ArchiveFile {
     static let magic = Array("FRYA".utf8)
@@ -14,12 +15,33 @@ struct ArchiveFile {
     static let plainVersion: UInt8 = 1
     /// The file of a sealed container: manifest and chunks are in envelopes, and all records of the members come along.
     static let sealedVersion: UInt8 = 2
+    /// Added to the versions above where packs of documents come along.
+    static let withPacks: UInt8 = 2
+    private static let newestVersion = sealedVersion + withPacks
     /// Bytes before the first chunk.
     static let headerBytes = 24
     static let maximumPartBytes = FileKind.manifest.maximumFileBytes
 
     /// Bytes behind the last part.
-    static func footerBytes(_ version: UInt8) -> Int { version == plainVersion ? 20 : 36 }
+    static func footerBytes(_ version: UInt8) -> Int {
+        20 + (isSealed(version) ? 16 : 0) + (hasPacks(version) ? 8 : 0)
+    }
+
+    private static func isSealed(_ version: UInt8) -> Bool { version.isMultiple(of: 2) }
+    private static func hasPacks(_ version: UInt8) -> Bool { version > withPacks }
+
+    /// A pack that came along.
+    struct Pack: Hashable {
+        /// The length of what stands before a pack: its ID, the ID of its device, and its length.
+        static let headerBytes = 40
+        static let maximumCount = 1 << 20
+
+        let id: PackID
+        let device: DeviceID
+        /// Where its bytes begin.
+        let offset: UInt64
+        let byteCount: Int
+    }
 
     let path: String
     /// The container of the snapshot.
@@ -27,6 +49,7 @@ struct ArchiveFile {
     let isSealed: Bool
     /// The first byte behind the chunks.
     let endOfChunks: UInt64
+    private let endOfPacks: UInt64
     private let manifestLength: Int
     private let recordsLength: Int
     private let handle: FileHandle
@@ -46,26 +69,29 @@ struct ArchiveFile {
                 throw ByteReader.malformed("it is not a snapshot that `ferry export` wrote")
             }
             let version = try reader.readByte()
-            guard version <= Self.sealedVersion else {
+            guard version <= Self.newestVersion else {
                 throw FerryError(.formatTooNew, "The file was written by a newer Ferry. Update Ferry on this device.")
             }
             guard version >= Self.plainVersion, try reader.read(3).allSatisfy({ $0 == 0 }) else {
                 throw ByteReader.malformed("its header makes no sense")
             }
-            isSealed = version == Self.sealedVersion
+            isSealed = Self.isSealed(version)
             container = try reader.readID()
             let footer = Self.footerBytes(version)
             guard size >= UInt64(Self.headerBytes + footer) else { throw ByteReader.malformed("it ends too early") }
             let end = size - UInt64(footer)
             reader = ByteReader(try Self.read(handle, from: end, count: footer, size: size))
+            let packs = Self.hasPacks(version) ? try reader.read64() : nil
             let (place, manifest) = (try reader.read64(), try reader.read64())
             let (recordsPlace, records) = isSealed ? (try reader.read64(), try reader.read64()) : (end, 0)
             guard try reader.read(4).elementsEqual(Self.magic) else { throw ByteReader.malformed("it ends too early") }
             let limit = UInt64(Self.maximumPartBytes)
-            guard place >= UInt64(Self.headerBytes), place <= recordsPlace, recordsPlace <= end,
+            let chunksEnd = packs ?? place
+            guard chunksEnd >= UInt64(Self.headerBytes), chunksEnd <= place, place <= recordsPlace, recordsPlace <= end,
                 manifest == recordsPlace - place, records == end - recordsPlace, manifest <= limit, records <= limit
             else { throw ByteReader.malformed("its lengths do not match") }
-            (endOfChunks, manifestLength, recordsLength) = (place, Int(manifest), Int(records))
+            (endOfChunks, endOfPacks) = (chunksEnd, place)
+            (manifestLength, recordsLength) = (Int(manifest), Int(records))
         } catch {
             throw Self.located(error, path)
         }
@@ -74,7 +100,28 @@ struct ArchiveFile {
     // MARK: Parts
 
     /// The manifest's file, unverified.
-    func readManifest() throws -> [UInt8] { try read(from: endOfChunks, count: manifestLength) }
+    func readManifest() throws -> [UInt8] { try read(from: endOfPacks, count: manifestLength) }
+
+    /// The packs that came along. Nothing of them is verified yet.
+    /// - Throws: `damagedFile`.
+    func packs() throws -> [Pack] {
+        try locating {
+            var (packs, place): ([Pack], UInt64) = ([], endOfChunks)
+            while place < endOfPacks {
+                var reader = ByteReader(try Self.read(handle, from: place, count: Pack.headerBytes, size: endOfPacks))
+                let (id, device, length): (PackID, DeviceID, UInt64) = (
+                    try reader.readID(), try reader.readID(), try reader.read64()
+                )
+                place += UInt64(Pack.headerBytes)
+                guard (1...UInt64(ContentLimits.packBytes)).contains(length), length <= endOfPacks - place,
+                    packs.count < Pack.maximumCount
+                else { throw ByteReader.malformed("its packs make no sense") }
+                packs.append(Pack(id: id, device: device, offset: place, byteCount: Int(length)))
+                place += length
+            }
+            return packs
+        }
+    }
 
     /// Bytes of the file.
     /// - Throws: `damagedFile` where the file ends before.
@@ -87,7 +134,7 @@ struct ArchiveFile {
     /// - Throws: `damagedFile`, `formatTooNew`, `foreignFile`, `limitExceeded`.
     func readRecords() throws -> [MemberRecord] {
         try locating {
-            let place = endOfChunks + UInt64(manifestLength)
+            let place = endOfPacks + UInt64(manifestLength)
             var reader = ByteReader(try Self.read(handle, from: place, count: recordsLength, size: .max))
             let count = try reader.readCount(minimumBytes: 2)
             guard count >= 1, count <= MemberGraph.maximumRecords else {

@@ -18,6 +18,9 @@ package struct ExportReport: Codable, Equatable, Sendable {
     package var container: StatusReport.DeviceName
     /// True where the members of a sealed container alone can read the file; `nil`: everybody can.
     package var sealed: Bool?
+    /// Documents and attachments above 4 kB whose bytes are in the file, and their bytes; `nil` without any.
+    package var contents: Int?
+    package var contentBytes: Int?
     package var durationMilliseconds: Int64
 }
 
@@ -39,7 +42,15 @@ package struct ImportReport: Codable, Equatable, Sendable {
     package var changesets: Int
     package var conflicts: Int
     package var tables: [StatusReport.Table]
+    /// Documents and attachments whose bytes were taken from the file, and their bytes; `nil` without any.
+    package var contents: Int?
+    package var contentBytes: Int?
     package var durationMilliseconds: Int64
+
+    /// Notes what was taken.
+    mutating func note(_ taken: (contents: Int, bytes: Int)) {
+        if taken.contents > 0 { (contents, contentBytes) = (taken.contents, taken.bytes) }
+    }
 }
 
 extension Replica {
@@ -48,14 +59,18 @@ extension Replica {
     ///
     /// Syncs first, if the container is present. Any device of the container can import the file, and so can a new
     /// device.
-    /// - Parameter isOpen: true: the file is not sealed, also where the container is. Whoever has the file can read it.
+    /// - Parameters:
+    ///   - isOpen: true: the file is not sealed, also where the container is. Whoever has the file can read it. The bytes of a sealed
+    ///     container's documents stay out of such a file.
+    ///   - hasDocuments: whether the bytes of documents and attachments come along.
     /// - Throws:
+    ///   - `contentNotHere` where such bytes are not to be had now;
     ///   - `busy` if the container is away and changes wait to be published: no device could ever get these changes
     ///     from this file;
     ///   - `fileNotThereYet` while the key for new files has not arrived, `keyMissing`, `notMember`;
     ///   - `invalidArgument` for a path in the container's folder; `inputOutput`.
     package func exportSnapshot(
-        to path: String, isOpen: Bool = false, progress: ProgressHandler? = nil
+        to path: String, isOpen: Bool = false, hasDocuments: Bool = true, progress: ProgressHandler? = nil
     ) throws -> ExportReport {
         let start = environment.clock.milliseconds()
         let file = Self.absolutePath(path)
@@ -70,14 +85,14 @@ extension Replica {
         } catch let error as FerryError
             where Self.isOfTheContainer(error.code)
         {
-            if try store.unpublishedCount() == 0 { return try archive(file, isOpen, start) }
+            if try store.unpublishedCount() == 0 { return try archive(file, isOpen, hasDocuments, start) }
             throw FerryError(
                 .busy,
                 "Changes wait to be published, and a snapshot would tell others of what they cannot read. Sync first; where "
                     + "the folder is lost, copy the database itself (`sqlite3 \(store.path) \".backup copy.sqlite\"`).",
                 path: file, cause: error)
         }
-        return try archive(file, isOpen, start)
+        return try archive(file, isOpen, hasDocuments, start)
     }
 
     /// Refuses a place where no file can be, before anything is done.
@@ -97,24 +112,48 @@ extension Replica {
             path: folder)
     }
 
-    private func archive(_ path: String, _ isOpen: Bool, _ start: Int64) throws -> ExportReport {
+    private func archive(
+        _ path: String, _ isOpen: Bool, _ hasDocuments: Bool, _ start: Int64
+    ) throws -> ExportReport {
         try lock.withLock {
             try refreshIdentity()
             let tables = try store.status().tables
             let sealing = try isOpen ? nil : archiveSealing()
+            let isWithPacks =
+                try hasDocuments && (sealing != nil) == (identity.genesis != nil) && store.hasDocumentTables()
             let writer = try SnapshotArchiveWriter(
-                path: path, container: identity.container, sealing: sealing, random: environment.random)
+                path: path, container: identity.container, sealing: sealing, hasPacks: isWithPacks,
+                random: environment.random)
             let manifest = try store.readSnapshot { chunk in
                 let (bytes, checksum) = try SnapshotChunkEncoder.encode(chunk, container: identity.container)
                 try writer.append(bytes, checksum: checksum)
                 return .init(checksum: checksum, bytes: bytes.count, objects: chunk.objects.count)
             }
+            let taken = isWithPacks ? try appendPacks(to: writer) : (0, 0)
             let bytes = try writer.finish(manifest: SnapshotManifestEncoder.encode(manifest).bytes)
             return ExportReport(
                 path: path, bytes: bytes, objects: tables.reduce(0) { $0 + $1.objects }, tables: tables.count,
                 container: .init(id: identity.container.description, name: identity.containerName),
-                sealed: sealing == nil ? nil : true, durationMilliseconds: environment.clock.milliseconds() - start)
+                sealed: sealing == nil ? nil : true, contents: taken.contents == 0 ? nil : taken.contents,
+                contentBytes: taken.contents == 0 ? nil : taken.bytes,
+                durationMilliseconds: environment.clock.milliseconds() - start)
         }
+    }
+
+    /// Appends the packs of documents and attachments.
+    private func appendPacks(to writer: SnapshotArchiveWriter) throws -> (contents: Int, bytes: Int) {
+        let container: Container
+        do {
+            container = try openContainer()
+        } catch let error as FerryError where Self.isOfTheContainer(error.code) {
+            throw FerryError(
+                .contentNotHere,
+                "The folder is away, and the bytes of documents lie there. Export again once it is there, or leave all bytes of "
+                    + "documents out.", path: error.path, cause: error)
+        }
+        let choice = try packsForArchive(container)
+        for pack in choice.packs { try writer.append(bytes(of: pack, container), pack.id, of: pack.device) }
+        return (choice.contents, choice.bytes)
     }
 
     /// What a file of a sealed container is written with: its members open it, and the records that come along say who they are. `nil`
@@ -145,7 +184,10 @@ extension Replica {
         }
         return try lock.withLock {
             try refreshIdentity()
-            return try merge(open(file), .merged, start, progress)
+            let archive = try open(file)
+            var report = try merge(archive, .merged, start, progress)
+            report.note(try takeLackingContents(archive))
+            return report
         }
     }
 
@@ -195,9 +237,11 @@ extension Replica {
 
     /// Makes a database from a file; as `ReplicaSetup.importDatabase`.
     package static func importDatabase(
-        at databasePath: String, from path: String, containerPath: String? = nil, name: String? = nil
+        at databasePath: String, from path: String, containerPath: String? = nil, name: String? = nil,
+        documents: ReplicaSetup.ImportedDocuments = .refused
     ) throws -> (replica: Replica?, report: ImportReport) {
-        try ReplicaSetup().importDatabase(at: databasePath, from: path, containerPath: containerPath, name: name)
+        try ReplicaSetup().importDatabase(
+            at: databasePath, from: path, containerPath: containerPath, name: name, documents: documents)
     }
 }
 

@@ -8,6 +8,15 @@ import FerryStore
 import Foundation
 
 extension ReplicaSetup {
+    /// What becomes of documents where a database is made that belongs to no container: it keeps none.
+    package enum ImportedDocuments: Sendable {
+        /// A file with documents is refused.
+        case refused
+        case discarded
+        /// Somebody writes them elsewhere. Their bytes lie beside the database for so long.
+        case written(@Sendable (Replica) throws -> Void)
+    }
+
     /// Makes a database from a file written by `exportSnapshot`.
     ///
     /// - Parameters:
@@ -15,12 +24,13 @@ extension ReplicaSetup {
     ///     with the enrolment of this setup. `nil`: the database belongs to no container, and Ferry leaves no trace in the database.
     ///   - recovery: the recovery code, which opens a sealed file where no key of a member is here. Only without a container: a
     ///     device that joins is let in by its enrolment.
+    ///   - documents: what becomes of documents without a container.
     /// - Throws: `invalidArgument` if a file is at `databasePath`, `containerMismatch` if the folder is a different
     ///   container; `keyMissing` for a sealed file without a member's key or the recovery code, `codeRefused` for another
-    ///   membership's code; otherwise as `importSnapshot`.
+    ///   membership's code; `documentsPresent`; otherwise as `importSnapshot`.
     package func importDatabase(
         at databasePath: String, from path: String, containerPath: String? = nil, name: String? = nil,
-        recovery: SecretCode? = nil
+        recovery: SecretCode? = nil, documents: ImportedDocuments = .refused
     ) throws -> (replica: Replica?, report: ImportReport) {
         let start = environment.clock.milliseconds()
         let file = try ArchiveFile(path: Replica.absolutePath(path))
@@ -48,6 +58,7 @@ extension ReplicaSetup {
         _ = try store.beginTracking(identity, Replica.selection(schema, store), rowsAreOld: true, sealed: beginning)
         let replica = try Replica(store, environment: environment)
         var report = try replica.merge(archive, place == nil ? .plain : .joined, start, progress)
+        if place == nil { report.note(try takeDocuments(archive, documents, replica)) }
         // From here on others may know the device: what fails now, the next sync does.
         isWhole = true
         guard let place else {
@@ -55,9 +66,30 @@ extension ReplicaSetup {
             return (nil, report)
         }
         report.conflicts += try replica.sync(progress: progress).conflicts
+        report.note(try replica.takeLackingContents(archive))
         try place.enrolment?.end(place.container)
         report.durationMilliseconds = environment.clock.milliseconds() - start
         return (replica, report)
+    }
+
+    /// Has the documents of a database written that will belong to no container.
+    private func takeDocuments(
+        _ archive: SnapshotArchive, _ documents: ImportedDocuments, _ replica: Replica
+    ) throws -> (contents: Int, bytes: Int) {
+        guard let statistics = try replica.store.contentStatistics(), statistics.documents + statistics.folders > 0
+        else { return (0, 0) }
+        switch documents {
+        case .discarded: return (0, 0)
+        case .refused:
+            throw FerryError(
+                .documentsPresent,
+                "The file has \(statistics.documents) documents, and a database without a container keeps none. Nothing was made. "
+                    + "Say where they are to be written, or that they may go.", path: archive.file.path)
+        case .written(let write):
+            let taken = try replica.take(ArchivedContents(archive)) { _ in true }
+            try write(replica)
+            return taken
+        }
     }
 
     /// Opens the folder that a new database joins.

@@ -22,8 +22,10 @@ struct SnapshotArchive {
     /// The manifest's checksum.
     let checksum: Checksum
     var container: ContainerID { file.container }
-    private let file: ArchiveFile
+    let file: ArchiveFile
     private let opening: Opening?
+    /// What opens a sealed file.
+    var seal: (any FileSealing)? { opening?.seal }
     /// The offset of each chunk.
     private let offsets: [Checksum: UInt64]
 

@@ -24,17 +24,27 @@ final class SnapshotArchiveWriter {
     private let fileSystem = PosixFileSystem()
     private var length = UInt64(ArchiveFile.headerBytes)
     private var written: Set<Checksum> = []
+    /// Where the packs begin; `nil` in a file without any.
+    private var packsPlace: UInt64?
+    private let hasPacks: Bool
     private var isFinished = false
 
-    /// - Parameter sealing: `nil` for a file that is not sealed.
+    /// - Parameters:
+    ///   - sealing: `nil` for a file that is not sealed.
+    ///   - hasPacks: whether packs of documents come along.
     /// - Throws: `inputOutput` if the folder is missing or not writable.
-    init(path: String, container: ContainerID, sealing: Sealing?, random: any RandomSource) throws {
+    init(
+        path: String, container: ContainerID, sealing: Sealing?, hasPacks: Bool, random: any RandomSource
+    ) throws {
         self.path = path
         self.sealing = sealing
+        self.hasPacks = hasPacks
         temporary = path + ".ferry-tmp-" + hexString(withUnsafeBytes(of: random.next().bigEndian, Array.init))
         var header = ByteWriter()
         header.write(contentsOf: ArchiveFile.magic)
-        header.write(sealing == nil ? ArchiveFile.plainVersion : ArchiveFile.sealedVersion)
+        header.write(
+            (sealing == nil ? ArchiveFile.plainVersion : ArchiveFile.sealedVersion)
+                + (hasPacks ? ArchiveFile.withPacks : 0))
         header.write(contentsOf: [0, 0, 0])
         header.write(container)
         try fileSystem.write(header.bytes, toNewFileAt: temporary)
@@ -54,6 +64,17 @@ final class SnapshotArchiveWriter {
     func append(_ chunk: [UInt8], checksum: Checksum) throws {
         if !written.insert(checksum).inserted { return }
         try append(sealed(chunk, .chunk))
+    }
+
+    /// Appends a pack as it lies in the container, after all chunks.
+    func append(_ pack: [UInt8], _ id: PackID, of device: DeviceID) throws {
+        if packsPlace == nil { packsPlace = length }
+        var header = ByteWriter()
+        header.write(id)
+        header.write(device)
+        header.write64(UInt64(pack.count))
+        try append(header.bytes)
+        try append(pack)
     }
 
     private func sealed(_ content: [UInt8], _ kind: FileKind) throws -> [UInt8] {
@@ -78,6 +99,7 @@ final class SnapshotArchiveWriter {
     func finish(manifest: [UInt8]) throws -> Int {
         var footer = ByteWriter()
         let part = try sealed(manifest, .manifest)
+        if hasPacks { footer.write64(packsPlace ?? length) }
         footer.write64(length)
         footer.write64(UInt64(part.count))
         try append(part)

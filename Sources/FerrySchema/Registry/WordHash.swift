@@ -39,7 +39,8 @@ package struct WordHash {
         switch value {
         case .null: break
         case .integer(let integer): absorb(UInt64(bitPattern: integer))
-        case .real(let real): absorb(real.bitPattern)
+        // SQLite takes the negative zero for zero, so an update from one to the other is none.
+        case .real(let real): absorb(real == 0 ? 0 : real.bitPattern)
         case .text(let bytes), .blob(let bytes): absorb(bytes)
         case .reference(let object):
             absorb(object.high)

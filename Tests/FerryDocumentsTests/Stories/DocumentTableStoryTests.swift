@@ -121,7 +121,7 @@ final class DocumentTableStoryTests: XCTestCase {
 
         // Without a container nothing of Ferry's stays, and the app's rows do.
         let path = home.folder.appendingPathComponent("plain.sqlite").path
-        XCTAssertNil(try setup.importDatabase(at: path, from: archive).replica)
+        XCTAssertNil(try setup.importDatabase(at: path, from: archive, documents: .discarded).replica)
         let plain = try Store(path: path)
         XCTAssertEqual(try plain.read { try $0.rows("SELECT name FROM sqlite_schema WHERE name LIKE 'ferry%'") }, [])
         XCTAssertEqual(try plain.read { try $0.count("SELECT count(*) FROM photo") }, 1)

@@ -1,0 +1,126 @@
+import FerryContainer
+import FerryContent
+import FerryCore
+import FerryStore
+
+/// The bytes of documents and attachments in archives.
+extension Replica {
+    /// The packs that together have every content that somebody may want to open, where each is there.
+    /// - Throws: `contentNotHere` where bytes are not to be had now.
+    func packsForArchive(_ container: Container) throws -> (packs: [PackRow], contents: Int, bytes: Int) {
+        try store.updateChunkIndex()
+        var choice = try choosePacks(container)
+        // What lies beside the database can be packed again.
+        if !choice.lacking.isEmpty, try repairContents(container) > 0 {
+            _ = try publisher(container).packs.publish()
+            choice = try choosePacks(container)
+        }
+        guard choice.lacking.isEmpty else {
+            throw FerryError(
+                .contentNotHere,
+                "The bytes of \(choice.lacking.count) documents or attachments are not to be had now, so they would lack in the file. "
+                    + "`ferry documents list --state waiting` names documents. Export again once they are there, or leave all bytes "
+                    + "of documents out.")
+        }
+        return (choice.packs, choice.contents, choice.bytes)
+    }
+
+    private struct PackChoice {
+        var packs: [PackRow] = []
+        var contents = 0
+        var bytes = 0
+        var lacking: [ContentID] = []
+    }
+
+    private func choosePacks(_ container: Container) throws -> PackChoice {
+        let isThere = packs(in: container, countingPending: true)
+        var choice = PackChoice()
+        var chosen: Set<ChunkID> = []
+        for item in try store.wantedContents(maximumBytes: nil, includingWhole: true) where !item.isInRow {
+            guard let row = try store.readContents({ rows, _ in try rows.soundContent(item.content) }) else { continue }
+            var isWhole = true
+            for chunk in row.list.chunks where !chosen.contains(chunk.id) {
+                let places = try store.readContents { _, index in try index.places(of: chunk.id) }
+                guard let place = try places.first(where: isThere),
+                    let pack = try store.readContents({ rows, _ in try rows.soundPack(place.pack) })
+                else {
+                    isWhole = false
+                    break
+                }
+                choice.packs.append(pack)
+                chosen.formUnion(pack.directory.entries.map(\.id))
+            }
+            if isWhole {
+                choice.contents += 1
+                choice.bytes += row.byteCount
+            } else {
+                choice.lacking.append(item.content)
+            }
+        }
+        return choice
+    }
+
+    /// A whole pack, from beside the database or from the container.
+    func bytes(of pack: PackRow, _ container: Container) throws -> [UInt8] {
+        if let pending = try shelf.openPending(pack.id) { return try pending.read(0..<pack.byteCount) }
+        guard let bytes = try container.readPack(pack.id, of: pack.device, range: 0..<pack.byteCount),
+            bytes.count == pack.byteCount
+        else {
+            throw FerryError(
+                .fileNotThereYet, "A pack of documents is not there any more. Export again later.",
+                path: container.packPath(pack.id, of: pack.device), device: pack.device)
+        }
+        return bytes
+    }
+
+    /// Puts contents beside the database that came along with an archive.
+    /// - Parameter isNeeded: which of those that somebody may want to open.
+    /// - Returns: how many contents, and their bytes.
+    func take(
+        _ contents: ArchivedContents, where isNeeded: (ContentRow) throws -> Bool
+    ) throws -> (contents: Int, bytes: Int) {
+        guard try store.hasDocumentTables() else { return (0, 0) }
+        try store.updateChunkIndex()
+        let fetcher = ContentFetcher(self, contents, leaveFreeBytes: 0)
+        var taken = (contents: 0, bytes: 0)
+        for item in try store.wantedContents(maximumBytes: nil, includingWhole: true) {
+            guard let row = try store.readContents({ rows, _ in try rows.soundContent(item.content) }),
+                try shelf.path(ofWhole: row.id, byteCount: row.byteCount) == nil, contents.has(row), try isNeeded(row)
+            else { continue }
+            switch try fetcher.fetch(row.id) {
+            case .whole:
+                if !item.isInRow { taken = (taken.contents + 1, taken.bytes + row.byteCount) }
+                try store.noteContentStates { states in
+                    try states.setWhole(true, row.id)
+                    try states.setUsed(environment.clock.milliseconds(), row.id)
+                }
+            case .missing(let error):
+                // A disk without room ends the import; a content that the file has not whole may be elsewhere.
+                if error.code == .limitExceeded || error.code == .inputOutput { throw error }
+            }
+        }
+        return taken
+    }
+
+    /// Takes those contents out of an archive that the container lacks, and packs them again.
+    /// - Returns: how many contents, and their bytes.
+    func takeLackingContents(_ archive: SnapshotArchive) throws -> (contents: Int, bytes: Int) {
+        let contents = try ArchivedContents(archive)
+        guard try !contents.isEmpty && store.hasDocumentTables() else { return (0, 0) }
+        let container: Container
+        do {
+            container = try openContainer()
+        } catch let error as FerryError where Self.isOfTheContainer(error.code) {
+            // Nobody knows what the container has. What is here can be opened, and goes as other contents do where room is wanted.
+            return try take(contents) { _ in true }
+        }
+        let isThere = packs(in: container, countingPending: true)
+        let taken = try take(contents) { row in
+            try row.list.chunks.contains { chunk in
+                try !store.readContents({ _, index in try index.places(of: chunk.id) }).contains(where: isThere)
+            }
+        }
+        if taken.contents > 0, try repairContents(container) > 0 { _ = try publisher(container).packs.publish() }
+        return taken
+    }
+}
