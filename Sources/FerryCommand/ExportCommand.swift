@@ -143,7 +143,8 @@ struct ImportCommand: DatabaseCommand {
         }
         if documents != nil && discardDocuments { throw ValidationError("Choose --documents or --discard-documents.") }
         if documents != nil || discardDocuments, container != nil {
-            throw ValidationError("A database that joins keeps its documents. Leave --documents and --discard-documents out.")
+            throw ValidationError(
+                "A database that joins keeps its documents. Leave --documents and --discard-documents out.")
         }
     }
 

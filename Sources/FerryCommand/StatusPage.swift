@@ -228,7 +228,8 @@ struct StatusPage {
                         ? ""
                         : "One of the two databases is damaged, or lost rows with a table that was dropped or emptied "
                             + "(`ferry status` there says so): ") + "run "
-                        + style.bold("ferry verify --deep \(Wording.shellWord(database))") + " here, and the same there.")
+                        + style.bold("ferry verify --deep \(Wording.shellWord(database))")
+                        + " here, and the same there.")
             }
         }
         return lines

@@ -54,8 +54,8 @@ package final class MembershipSealing: FileSealing {
         return EnvelopeReader(container: keys.container, keys: { roster.keys(of: $0) }, epoch: { keyring[$0] })
     }
 
-    /// The secret of an epoch; `nil` where it is not here.
-    package func secret(of epoch: EpochID) -> EpochSecret? { keyring[epoch] }
+    /// The secret of an epoch that names contents; `nil` where it is not here.
+    package func contentSecret(of epoch: EpochID) -> EpochSecret? { keyring[epoch] }
 
     package func readable(_ listed: [DeviceID]) -> [DeviceID] { listed.filter(roster.isReadable) }
 

@@ -341,7 +341,8 @@ final class DocumentsCommandTests: XCTestCase {
         XCTAssertEqual(report["contents"] as? Int, 1)
         XCTAssertEqual(report["contentBytes"] as? Int, 40_000)
         try workshop.fail(
-            "import", "look.sqlite", "backup.ferry", status: 65, code: "documentsPresent", mentioning: "--documents DIR")
+            "import", "look.sqlite", "backup.ferry", status: 65, code: "documentsPresent", mentioning: "--documents DIR"
+        )
         XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("look.sqlite")))
         try workshop.succeed("import", "look.sqlite", "backup.ferry", "--documents", "papers")
         XCTAssertEqual(try Data(contentsOf: URL(fileURLWithPath: workshop.path("papers/Scores/large"))), bytes)
@@ -352,7 +353,8 @@ final class DocumentsCommandTests: XCTestCase {
         try workshop.fail(
             "import", "b.sqlite", "backup.ferry", "--discard-documents", status: 64, code: "invalidArgument")
         XCTAssertNil(
-            try workshop.succeed("export", "a.sqlite", "rows.ferry", "--without-documents", "--json").json()["contents"])
+            try workshop.succeed("export", "a.sqlite", "rows.ferry", "--without-documents", "--json").json()["contents"]
+        )
     }
 
     func testHowLongVersionsStayIsOneChoiceForAllDevices() throws {

@@ -93,7 +93,8 @@ extension Replica {
 
     // MARK: Preparation
 
-    /// Selects the tables that the container's devices track. Additional tables of this database stay local.
+    /// Selects the tables that the container's devices track. Additional tables of this database stay local: for good where the
+    /// container's schema has them and leaves them out, else until another device has them.
     static func selection(_ record: SchemaRecord, _ store: Store) throws -> TableSelection {
         var everything = TableSelection()
         everything.renamed = TableNames(record.tracked)
@@ -112,6 +113,8 @@ extension Replica {
         var selection = TableSelection(
             except: plan.tracked.map(\.name).filter { !names.contains(foldedName($0)) && !isFerryName($0) },
             declaredIdentities: declared, references: record.references)
+        let known = Set(record.statements.filter { $0.type == "table" }.map { foldedName($0.name) })
+        selection.awaited = selection.except.filter { !known.contains(foldedName($0)) }
         selection.travelling = plan.leftOut.map(\.name).filter { names.contains(foldedName($0)) }
         selection.movedKeys = movedKeys
         selection.renamed = everything.renamed

@@ -52,7 +52,7 @@ struct ArchivedContents {
         _ epoch: EpochID?, _ container: ContainerID, _ seal: MembershipSealing?
     ) throws -> ContentKey {
         guard let epoch else { return ContentKey(openContainer: container) }
-        guard let secret = seal?.secret(of: epoch) else {
+        guard let secret = seal?.contentSecret(of: epoch) else {
             throw FerryError(.keyMissing, "The content is named by a key that is not here.")
         }
         return ContentKey(secret)

@@ -129,7 +129,7 @@ extension Replica {
                 try writer.append(bytes, checksum: checksum)
                 return .init(checksum: checksum, bytes: bytes.count, objects: chunk.objects.count)
             }
-            let taken = isWithPacks ? try appendPacks(to: writer) : (0, 0)
+            let taken: (contents: Int, bytes: Int) = isWithPacks ? try appendPacks(to: writer) : (0, 0)
             let bytes = try writer.finish(manifest: SnapshotManifestEncoder.encode(manifest).bytes)
             return ExportReport(
                 path: path, bytes: bytes, objects: tables.reduce(0) { $0 + $1.objects }, tables: tables.count,

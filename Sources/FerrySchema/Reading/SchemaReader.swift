@@ -35,6 +35,7 @@ package struct SchemaReader {
             if case .text(let bytes) = entry[1] { sql = String(decoding: bytes, as: UTF8.self) }
             tables.append(try readTable(name, kind: kind, withoutRowID: withoutRowID, sql: sql, indexTexts))
         }
+        tables = tables.followingVanishedParents()
         let triggers = try connection.rows("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
         let hasTriggers = triggers.contains { row in
             guard case .text(let bytes) = row[0] else { return false }

@@ -70,14 +70,13 @@ package struct SchemaRecorder {
                     created.leftOut.append(LeftOutTable(name: statement.name, reason: reason))
                     continue
                 }
-            } else if ["trigger", "view"].contains(statement.type),
-                let missing = created.leftOut.first(where: { IndexText.mentions(statement.sql, $0.name) })
-            {
+            } else if let missing = created.leftOut.first(where: { Self.needs(statement, $0.name) }) {
                 created.leftOut.append(
                     LeftOutTable(name: statement.name, reason: "a \(statement.type) that names \(missing.name)"))
                 continue
-            } else {
-                try connection.executeCreating(statement.sql)
+            } else if let reason = try create(statement, besides: present) {
+                created.leftOut.append(LeftOutTable(name: statement.name, reason: reason))
+                continue
             }
             if statement.type == "table" { created.tables.append(statement.name) }
         }
@@ -89,6 +88,38 @@ package struct SchemaRecorder {
             try connection.executeScript("PRAGMA application_id = \(record.applicationID)")
         }
         return created
+    }
+
+    /// True if a statement cannot be run without a table that is left out.
+    private static func needs(_ statement: SchemaRecord.Statement, _ missing: String) -> Bool {
+        switch statement.type {
+        case "trigger", "view": IndexText.mentions(statement.sql, missing)
+        case "index": equalNames(statement.table, missing)
+        default: false
+        }
+    }
+
+    /// Creates a part of the schema. A database that has tables of its own may have them by an older schema, or other things by
+    /// the names: what does not fit there is left out, and concerns nothing else.
+    /// - Parameter present: what the database had before, as `table name`.
+    /// - Returns: `nil` on success, or why the part is left out.
+    private func create(_ statement: SchemaRecord.Statement, besides present: Set<String>) throws -> String? {
+        let taken = ["table", "view", "index", "trigger"].first { kind in
+            kind != statement.type && present.contains(foldedName("\(kind) \(statement.name)"))
+        }
+        if let taken, statement.type != "trigger", taken != "trigger" {
+            return "a \(statement.type), and \(statement.name) is a \(taken) here; rename one of them"
+        }
+        do {
+            try connection.executeCreating(statement.sql)
+            return nil
+        } catch let error as FerryError
+            where statement.type == "index" && [.database, .damagedFile].contains(error.code)
+            && present.contains(foldedName("table \(statement.table)"))
+        {
+            return
+                "an index that the table \(statement.table) cannot have here: it has other columns, or rows that the index refuses"
+        }
     }
 
     /// Makes sure that tables have the columns of their declared identities.
@@ -144,7 +175,7 @@ package struct SchemaRecorder {
 package struct CreatedSchema: Equatable, Sendable {
     /// The names of the created tables.
     package var tables: [String] = []
-    /// Virtual tables impossible to make here, and the triggers and views naming them.
+    /// What cannot be made here, and the triggers and views naming it.
     package var leftOut: [LeftOutTable] = []
 
     package init() {}

@@ -6,6 +6,7 @@ package enum SelectionText {
     private struct Form: Codable {
         var only: [String]?
         var except: [String]
+        var awaited: [String]?
         var identities: [String: [String]]
         var references: [UndeclaredReference]?
         var travelling: [String]?
@@ -18,7 +19,8 @@ package enum SelectionText {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         let form = Form(
-            only: selection.only, except: selection.except, identities: selection.declaredIdentities,
+            only: selection.only, except: selection.except,
+            awaited: selection.awaited.isEmpty ? nil : selection.awaited, identities: selection.declaredIdentities,
             references: selection.references, travelling: selection.travelling,
             movedKeys: selection.movedKeys.isEmpty ? nil : selection.movedKeys,
             keyCollations: selection.keyCollations.isEmpty ? nil : selection.keyCollations,
@@ -31,6 +33,7 @@ package enum SelectionText {
         var selection = TableSelection(
             only: form.only, except: form.except, declaredIdentities: form.identities,
             references: form.references ?? [])
+        selection.awaited = form.awaited ?? []
         selection.travelling = form.travelling ?? []
         selection.movedKeys = form.movedKeys ?? [:]
         selection.keyCollations = form.keyCollations ?? [:]

@@ -6,6 +6,8 @@ public struct TableSelection: Equatable, Sendable {
     /// The chosen tables; `nil` for all possible tables.
     package var only: [String]?
     package var except: [String]
+    /// Of `except` the tables that the container did not have when this database joined. They travel once another device has them.
+    package var awaited: [String]
     /// Tables with objects identified by the values of named columns at insertion.
     package var declaredIdentities: [String: [String]]
     /// Columns holding a table's keys without a foreign key. If the parent's keys are device-specific, the values
@@ -32,6 +34,7 @@ public struct TableSelection: Equatable, Sendable {
     ) {
         self.only = only
         self.except = except
+        awaited = []
         self.declaredIdentities = declaredIdentities
         self.references = references
         self.plainReferences = plainReferences

@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySchema
 
 extension Store {
     /// Runs a transaction of a sync. Packs local changes first, so they get their own times and replay meets them as
@@ -69,9 +70,28 @@ extension Store {
     func enter(tablesOf changesets: [Changeset]) throws {
         if changesets.isEmpty { return }
         try makeDocumentTables(for: changesets)
+        try releaseAwaitedTables(changesets)
         var tables = PeerTables(changesets)
         if try !read({ try tables.find($0) }) { return }
         try writeAsFerry { (try tables.enter($0), []) }
+    }
+
+    /// Lets tables travel that only this database had when it joined, once another device has them.
+    private func releaseAwaitedTables(_ changesets: [Changeset]) throws {
+        let awaited = try read { try ExceptedTables($0).awaited() }
+        if awaited.isEmpty { return }
+        var arrived: [String: TableIdentity?] = [:]
+        for changeset in changesets {
+            for table in changeset.tables where awaited.contains(foldedName(table.name)) {
+                arrived[foldedName(table.name)] = table.identity
+            }
+            for table in changeset.schema?.tracked ?? [] where awaited.contains(foldedName(table.name)) {
+                arrived[foldedName(table.name)] = table.identity
+            }
+        }
+        if arrived.isEmpty { return }
+        try note { try ExceptedTables($0).release(arrived) }
+        registries.forgetAll()
     }
 
     /// True if a head naming the log up to `sequence`, with the last segment's checksum `checksum`, can be this store's

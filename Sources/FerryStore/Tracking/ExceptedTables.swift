@@ -42,6 +42,31 @@ struct ExceptedTables {
         if changed != text { try meta.set(.selection, changed) }
     }
 
+    /// Tables that the container did not have when this database joined, by name in lower case.
+    func awaited() throws -> Set<String> {
+        guard let text = try meta.string(.selection) else { return [] }
+        return Set(try SelectionText.parse(text).awaited.map(foldedName))
+    }
+
+    /// Lets awaited tables travel that other devices have now. The next access makes their triggers, and takes their rows for new ones.
+    /// - Parameter arrived: the tables of other devices, by name in lower case; with their identity where that is known.
+    func release(_ arrived: [String: TableIdentity?]) throws {
+        guard let text = try meta.string(.selection) else { return }
+        var selection = try SelectionText.parse(text)
+        let released = selection.awaited.filter { arrived.keys.contains(foldedName($0)) }
+        if released.isEmpty { return }
+        let names = Set(released.map(foldedName))
+        selection.awaited.removeAll { names.contains(foldedName($0)) }
+        selection.except.removeAll { names.contains(foldedName($0)) }
+        for name in released {
+            if case .declared(let columns)?? = arrived[foldedName(name)] {
+                selection.declaredIdentities[name] = columns
+            }
+        }
+        try meta.set(.selection, SelectionText.format(selection))
+        try meta.set(.schemaVersion, -1)
+    }
+
     /// The app's tables, by name in lower case.
     private func marks() throws -> [String: Mark] {
         var marks: [String: Mark] = [:]
