@@ -12,7 +12,7 @@ INTERFACE = Ferry $(sort $(shell sed -n 's/^@_exported import //p' Sources/Ferry
 EXAMPLES = $(patsubst %/Package.swift,%,$(wildcard Examples/*/Package.swift))
 
 .PHONY: help setup demo examples check test interface fuzz fuzz-bytes rosters simulate crash sanitize e2e remote transparency bench bench-instructions format lint docs reference build release \
-	install clean
+	static package package-test install clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -126,9 +126,19 @@ build: setup ## Build the ferry command for debugging
 release: setup ## Build the ferry command for use
 	$(SWIFT) build -c release --product ferry
 
+static: setup ## Build the ferry command for any Linux with glibc, into .build-package/ferry
+	@Scripts/build-static .build-package/ferry
+
+package: setup ## Make a Debian package and a tarball of the static build, in .build-package
+	@Scripts/package
+
+# BESIDE=.build/release/ferry measures another build in turns with the static one.
+package-test: ## Install and run the package and the tarball in a bare Debian (as root; SUITE=bookworm)
+	@Scripts/package-test $(if $(SUITE),--suite $(SUITE)) $(if $(BESIDE),--beside $(BESIDE))
+
 install: release ## Install the ferry command below PREFIX (/usr/local)
 	install -d "$(DESTDIR)$(PREFIX)/bin"
 	install -m 755 "$$($(SWIFT) build -c release --show-bin-path)/ferry" "$(DESTDIR)$(PREFIX)/bin/ferry"
 
 clean: ## Remove what was built
-	rm -rf .build .build-tests .build-address .build-thread site Benchmarks/.build Examples/*/.build
+	rm -rf .build .build-tests .build-address .build-thread .build-static .build-package site Benchmarks/.build Examples/*/.build

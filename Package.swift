@@ -25,7 +25,8 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CFerryZlib", providers: [.apt(["zlib1g-dev"])]),
-        .systemLibrary(name: "CFerryCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        // The headers of libcurl alone: the library is loaded when it is first needed.
+        .target(name: "CFerryCurl"),
         .target(name: "CFerrySQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
         .target(name: "FerryCore", swiftSettings: strict),
         .target(name: "FerryMerge", dependencies: ["FerryCore"], swiftSettings: strict),
@@ -145,7 +146,8 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "FerryRemoteTests",
-            dependencies: ["FerryRemote", "FerryContainer", "FerryCore", "FerryTestSupport"], swiftSettings: strict),
+            dependencies: ["FerryRemote", "FerryContainer", "FerryCore", "CFerryCurl", "FerryTestSupport"],
+            swiftSettings: strict),
         .testTarget(
             name: "FerryStoreTests",
             dependencies: [

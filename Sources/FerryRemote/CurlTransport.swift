@@ -1,21 +1,29 @@
 import CFerryCurl
 import FerryContainer
 
-/// HTTP by libcurl: kept connections, TLS always verified, ten seconds to connect, thirty without a byte.
+/// HTTP by libcurl: kept connections, TLS always verified, ten seconds to connect, thirty without a byte. The first request loads
+/// libcurl, so a computer without libcurl runs everything that asks no server.
 ///
 /// Invariant: a handle is used by one thread at a time, and lies in `handles` while nobody uses it.
 package final class CurlTransport: HTTPTransport {
     private let handles = Locked<[Handle]>([])
     private let authorityFile: String?
     private let interruptions = Locked(0)
-    private static let isReady = curl_global_init(3) == CURLE_OK  // CURL_GLOBAL_ALL
+    /// Loads libcurl, once for the process. `nil`, or why there is none.
+    private static let obstacle: HTTPFailure? = {
+        if let reason = ferry_curl_load() { return HTTPFailure(.missingLibrary, String(cString: reason)) }
+        guard ferry_curl_global_init(3) == CURLE_OK else {  // CURL_GLOBAL_ALL
+            return HTTPFailure(.impossible, "libcurl cannot be used")
+        }
+        return nil
+    }()
 
     /// `@unchecked Sendable` because a handle is only used by the thread that took it out of `handles`.
     private struct Handle: @unchecked Sendable {
         let pointer: UnsafeMutableRawPointer
 
         init?() {
-            guard let pointer = curl_easy_init() else { return nil }
+            guard let pointer = ferry_curl_easy_init() else { return nil }
             self.pointer = pointer
         }
     }
@@ -24,15 +32,16 @@ package final class CurlTransport: HTTPTransport {
     package init(authorityFile: String? = nil) { self.authorityFile = authorityFile }
 
     deinit {
-        for handle in handles.withLock({ $0 }) { curl_easy_cleanup(handle.pointer) }
+        for handle in handles.withLock({ $0 }) { ferry_curl_easy_cleanup(handle.pointer) }
     }
 
     package func perform(_ request: HTTPRequest, maximumBytes: Int) throws(HTTPFailure) -> HTTPResponse {
-        guard Self.isReady, let handle = handles.withLock({ $0.popLast() }) ?? Handle() else {
+        if let obstacle = Self.obstacle { throw obstacle }
+        guard let handle = handles.withLock({ $0.popLast() }) ?? Handle() else {
             throw HTTPFailure(.impossible, "libcurl cannot be used")
         }
         defer { handles.withLock { $0.append(handle) } }
-        curl_easy_reset(handle.pointer)
+        ferry_curl_easy_reset(handle.pointer)
         let start = interruptions.withLock { $0 }
         let exchange = Exchange(handle.pointer, maximumBytes) { [interruptions] in
             interruptions.withLock { $0 } != start
@@ -64,10 +73,10 @@ private final class Exchange {
 
     func run(_ request: HTTPRequest, _ authorityFile: String?) throws(HTTPFailure) -> HTTPResponse {
         var list: UnsafeMutablePointer<curl_slist>?
-        defer { curl_slist_free_all(list) }
+        defer { ferry_curl_slist_free_all(list) }
         // libcurl would add these by itself, and they are not signed.
         for line in request.headers.map({ "\($0.name): \($0.value)" }) + ["Expect:", "Accept:"] {
-            guard let longer = curl_slist_append(list, line) else {
+            guard let longer = ferry_curl_slist_append(list, line) else {
                 throw HTTPFailure(.impossible, "there is no memory")
             }
             list = longer
@@ -116,7 +125,7 @@ private final class Exchange {
     private func send(_ body: [UInt8]?, _ method: UnsafePointer<CChar>) -> CURLcode {
         _ = ferry_curl_set_pointer(handle, CURLOPT_CUSTOMREQUEST, method)
         guard let body else {
-            return curl_easy_perform(handle)
+            return ferry_curl_easy_perform(handle)
         }
         return body.withUnsafeBytes { bytes in
             set(CURLOPT_POST, 1)
@@ -125,11 +134,11 @@ private final class Exchange {
                 // Without an address libcurl would ask a callback for the body, also for a body of no bytes.
                 return "".withCString { empty in
                     _ = ferry_curl_set_pointer(handle, CURLOPT_POSTFIELDS, empty)
-                    return curl_easy_perform(handle)
+                    return ferry_curl_easy_perform(handle)
                 }
             }
             _ = ferry_curl_set_pointer(handle, CURLOPT_POSTFIELDS, base)
-            return curl_easy_perform(handle)
+            return ferry_curl_easy_perform(handle)
         }
     }
 
@@ -177,10 +186,10 @@ private final class Exchange {
         case CURLE_ABORTED_BY_CALLBACK: return HTTPFailure(.interrupted, "it was ended")
         case CURLE_OPERATION_TIMEDOUT: return HTTPFailure(.unreachable, "no answer in time")
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR:
-            return HTTPFailure(.certificate, String(cString: curl_easy_strerror(code)))
+            return HTTPFailure(.certificate, String(cString: ferry_curl_easy_strerror(code)))
         case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL, CURLE_OUT_OF_MEMORY:
-            return HTTPFailure(.impossible, String(cString: curl_easy_strerror(code)))
-        default: return HTTPFailure(.unreachable, String(cString: curl_easy_strerror(code)))
+            return HTTPFailure(.impossible, String(cString: ferry_curl_easy_strerror(code)))
+        default: return HTTPFailure(.unreachable, String(cString: ferry_curl_easy_strerror(code)))
         }
     }
 }

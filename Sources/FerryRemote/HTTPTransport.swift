@@ -44,6 +44,8 @@ package struct HTTPFailure: Error, Hashable, Sendable {
         case tooLong
         /// The request cannot be made.
         case impossible
+        /// This computer lacks the library that sends requests.
+        case missingLibrary
         /// `interrupt` ended the request.
         case interrupted
     }

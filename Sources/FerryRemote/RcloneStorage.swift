@@ -236,6 +236,7 @@ package final class RcloneStorage: ObjectStorage {
                 case .interrupted:
                     throw FerryError(
                         .busy, "A request to rclone was ended before the answer. Try again.", path: describe(key))
+                case .missingLibrary: throw missingLibrary(error)
                 default:
                     guard attempt == 1 else { throw RcloneProcess.missing(process.lastLine) }
                     process = try restarted(after: process)
@@ -267,9 +268,11 @@ package final class RcloneStorage: ObjectStorage {
             "POST", process.address + "/core/version",
             headers: [("authorization", process.authorization), ("content-type", "application/json")],
             body: Array("{}".utf8))
-        guard let answer = try? transport.perform(request, maximumBytes: RcloneAnswer.maximumBytes),  // told below
-            answer.status == 200
-        else { throw RcloneProcess.missing(process.lastLine) }
+        let answer: HTTPResponse
+        do { answer = try transport.perform(request, maximumBytes: RcloneAnswer.maximumBytes) } catch {
+            throw error.kind == .missingLibrary ? missingLibrary(error) : RcloneProcess.missing(process.lastLine)
+        }
+        guard answer.status == 200 else { throw RcloneProcess.missing(process.lastLine) }
         let version = try RcloneAnswer.version(answer.body)
         guard version.numbers.count >= 2, !version.numbers.lexicographicallyPrecedes(RcloneProcess.oldestVersion) else {
             throw FerryError(
@@ -282,6 +285,12 @@ package final class RcloneStorage: ObjectStorage {
     }
 
     // MARK: Failures
+
+    private func missingLibrary(_ failure: HTTPFailure) -> FerryError {
+        FerryError(
+            .containerMissing,
+            "rclone cannot be asked: \(failure.reason). What you write is kept and sent later.", path: describe(""))
+    }
 
     private func tooLarge(_ key: String, _ maximumBytes: Int) -> FerryError {
         FerryError(

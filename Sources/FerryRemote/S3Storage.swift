@@ -275,6 +275,11 @@ package final class S3Storage: ObjectStorage {
         case .interrupted:
             return FerryError(
                 .busy, "A request to \(service) was ended before the answer. Try again.", path: describe(""))
+        case .missingLibrary:
+            return FerryError(
+                .containerMissing,
+                "\(service) cannot be reached: \(failure.reason). What you write is kept and sent later.",
+                path: describe(""))
         case .impossible:
             return FerryError(.inputOutput, "\(service) cannot be asked: \(failure.reason).", path: describe(""))
         }

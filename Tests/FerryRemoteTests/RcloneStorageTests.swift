@@ -22,7 +22,9 @@ final class RcloneStorageTests: XCTestCase {
 
         deinit { try? FileManager.default.removeItem(at: folder) }  // a temporary folder
 
-        func storage(_ location: String = "drive:music") throws -> RcloneStorage {
+        func storage(_ location: String = "drive:music", transport: any HTTPTransport = CurlTransport()) throws
+            -> RcloneStorage
+        {
             guard case .rclone(let place) = try ContainerLocation("rclone:" + location) else {
                 throw FerryError(.internalInconsistency, location)
             }
@@ -31,7 +33,8 @@ final class RcloneStorageTests: XCTestCase {
             // These would change how rclone is spoken with.
             for name in ["AWS_CA_BUNDLE", "RCLONE_LOG_FILE", "RCLONE_RC_NO_AUTH"] { variables[name] = "/nowhere" }
             return RcloneStorage(
-                place, program: folder.appendingPathComponent("rclone").path, variables: variables)
+                place, transport: transport, program: folder.appendingPathComponent("rclone").path, variables: variables
+            )
         }
 
         func say(_ fault: String, _ text: String = "") throws {
@@ -160,6 +163,21 @@ final class RcloneStorageTests: XCTestCase {
         let missing = try XCTUnwrap(failure { _ = try home.storage().list("", after: nil, nil) })
         XCTAssertEqual(missing.code, .containerMissing)
         XCTAssertTrue(missing.message.contains("installed"), missing.message)
+    }
+
+    /// As on a computer without libcurl.
+    private struct NoLibrary: HTTPTransport {
+        func perform(_ request: HTTPRequest, maximumBytes: Int) throws(HTTPFailure) -> HTTPResponse {
+            throw HTTPFailure(.missingLibrary, "install libcurl")
+        }
+    }
+
+    func testAComputerWithoutLibcurlIsToldWhatToInstall() throws {
+        let home = try Home()
+        let error = try XCTUnwrap(
+            failure { _ = try home.storage(transport: NoLibrary()).list("", after: nil, nil) })
+        XCTAssertEqual(error.code, .containerMissing)
+        XCTAssertTrue(error.message.contains("install libcurl"), error.message)
     }
 
     func testAnswersAreReadWithinBounds() throws {

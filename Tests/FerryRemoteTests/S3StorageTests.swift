@@ -218,6 +218,7 @@ final class S3StorageTests: XCTestCase {
             (error(418), .inputOutput, "418"),
             (.failure(HTTPFailure(.unreachable, "no address for that name")), .containerMissing, "no address"),
             (.failure(HTTPFailure(.certificate, "self-signed")), .containerMissing, "--ca-file"),
+            (.failure(HTTPFailure(.missingLibrary, "install libcurl")), .containerMissing, "install libcurl"),
             (.failure(HTTPFailure(.tooLong, "too long")), .limitExceeded, "longer than"),
         ]
         for (answer, code, part) in cases {
