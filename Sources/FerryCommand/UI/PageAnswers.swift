@@ -124,7 +124,7 @@ final class PageAnswers: PageSource {
             status: status, concerns: status.concerns, sentences: lines.map(PageSentence.init),
             devices: devices.devices.map { OverviewDevice(status, devices).report($0, page) },
             reachable: devices.reachable, activity: activity(changes), activityProblem: log.failure?.message,
-            latest: changes.prefix(Self.latestChanges).map(LogCommand.Change.init))
+            latest: changes.prefix(Self.latestChanges).map { .init(LogCommand.Change($0), $0.key) })
     }
 
     private func activity(_ changes: [LogEntry]) -> ActivityPlot? {
@@ -156,9 +156,19 @@ final class PageAnswers: PageSource {
         let found = try store.conflicts(filter, limit: Self.pageLength + 1, before: before)
         let shown = found.prefix(Self.pageLength)
         return PageReports.Conflicts(
-            conflicts: shown.map(PageReports.ListedConflict.init), total: try store.conflictCount(filter),
+            conflicts: try shown.map { .init($0, try Self.detail(of: $0, store)) },
+            total: try store.conflictCount(filter),
             tables: try store.status(counting: false).tables.map(\.name),
             nextBefore: found.count > shown.count ? shown.last?.number : nil)
+    }
+
+    /// The row of a conflict as it is now; `nil` where nothing is known of it any more.
+    private static func detail(of conflict: Conflict, _ store: Store) throws -> RowDetail? {
+        do {
+            return try store.rowDetail(table: conflict.table, object: conflict.object)
+        } catch let error as FerryError where error.code == .nothingFound || error.code == .invalidArgument {
+            return nil
+        }
     }
 
     private func tables(_ store: Store) throws -> PageReports.Tables {
@@ -189,7 +199,8 @@ final class PageAnswers: PageSource {
         let status = try replica.status()
         let rows = try replica.store.hiddenRows(table: table, limit: Self.pageLength)
         return PageReports.Hidden(
-            groups: status.exceptions.map { .init(exception: $0) }, hidden: rows.map(PageReports.Hidden.ListedRow.init),
+            groups: status.exceptions.map { .init(exception: $0) },
+            hidden: rows.map { .init(HiddenRowReport($0), $0.key) },
             hiddenTotal: try replica.store.hiddenRowCount(table: table),
             tablesApart: status.tablesApart.map { .init(problem: $0.problem, advice: TableApart.advice) },
             waitingTables: status.waitingTables.map { .init(problem: $0.problem, advice: WaitingTable.advice) },

@@ -2,6 +2,25 @@ import Ferry
 
 /// What the views of `ferry ui` show, made of the reports of the verbs. The keys stay: the page's scripts rely on them.
 enum PageReports {
+    /// A report about a row, with the row's key as `ferry history` takes it.
+    struct KeyedReport<Report: Encodable>: Encodable {
+        var report: Report
+        var keyWords: [String]
+
+        private enum CodingKeys: String, CodingKey { case keyWords }
+
+        init(_ report: Report, _ key: [FieldValue]) {
+            self.report = report
+            keyWords = key.map(\.text)
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            try report.encode(to: encoder)
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(keyWords, forKey: .keyWords)
+        }
+    }
+
     struct Summary: Encodable {
         var database: String
         var nowMilliseconds: Int64
@@ -39,7 +58,33 @@ enum PageReports {
         var activity: ActivityPlot?
         /// Why the log cannot be read.
         var activityProblem: String?
-        var latest: [LogCommand.Change]
+        var latest: [KeyedReport<LogCommand.Change>]
+    }
+
+    /// A conflict with the row as it is now.
+    struct ListedConflict: Encodable {
+        /// The most columns of the row around a conflict.
+        static let maximumColumns = 12
+
+        var conflict: KeyedReport<ConflictReport>
+        var around: [Row.Field]
+
+        private enum CodingKeys: String, CodingKey { case around }
+
+        /// - Parameter detail: `nil` where nothing is known of the row any more.
+        init(_ conflict: Conflict, _ detail: RowDetail?) {
+            self.conflict = KeyedReport(ConflictReport(conflict), conflict.key)
+            let fields = (detail?.fields ?? []).enumerated().filter {
+                $0.offset < Self.maximumColumns || $0.element.column == conflict.column
+            }
+            around = fields.map { Row.Field($0.element) }
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            try conflict.encode(to: encoder)
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(around, forKey: .around)
+        }
     }
 
     struct Conflicts: Encodable {
@@ -48,25 +93,6 @@ enum PageReports {
         /// The tables that travel.
         var tables: [String]
         var nextBefore: Int64?
-    }
-
-    /// A conflict with its key as `ferry history` takes it.
-    struct ListedConflict: Encodable {
-        var conflict: ConflictReport
-        var keyWords: [String]
-
-        private enum CodingKeys: String, CodingKey { case keyWords }
-
-        init(_ conflict: Conflict) {
-            self.conflict = ConflictReport(conflict)
-            keyWords = conflict.key.map(\.text)
-        }
-
-        func encode(to encoder: any Encoder) throws {
-            try conflict.encode(to: encoder)
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encode(keyWords, forKey: .keyWords)
-        }
     }
 
     struct Tables: Encodable {
@@ -110,6 +136,14 @@ enum PageReports {
             var device: String?
             var timeMilliseconds: Int64?
             var policy: String?
+
+            init(_ field: RowDetail.Field) {
+                column = field.column
+                value = field.value.map { JSONValue($0) }
+                device = field.deviceName
+                timeMilliseconds = field.timeMilliseconds
+                policy = field.policy
+            }
         }
 
         var table: String
@@ -136,11 +170,7 @@ enum PageReports {
             let words = HistoryCommand.presence(row.presence)
             presence = words.name
             presenceSentence = "The row " + words.sentence + "."
-            fields = detail.fields.map { field in
-                Field(
-                    column: field.column, value: field.value.map { JSONValue($0) }, device: field.deviceName,
-                    timeMilliseconds: field.timeMilliseconds, policy: field.policy)
-            }
+            fields = detail.fields.map(Field.init)
             isUnpacked = detail.isUnpacked
             let all = history.map { HistoryCommand.report($0).changes } ?? []
             changes = Array(all.suffix(Self.maximumChanges))
@@ -180,31 +210,13 @@ enum PageReports {
             }
         }
 
-        struct ListedRow: Encodable {
-            var row: HiddenRowReport
-            var keyWords: [String]
-
-            private enum CodingKeys: String, CodingKey { case keyWords }
-
-            init(_ row: HiddenRow) {
-                self.row = HiddenRowReport(row)
-                keyWords = row.key.map(\.text)
-            }
-
-            func encode(to encoder: any Encoder) throws {
-                try row.encode(to: encoder)
-                var container = encoder.container(keyedBy: CodingKeys.self)
-                try container.encode(keyWords, forKey: .keyWords)
-            }
-        }
-
         struct Note: Encodable {
             var problem: String
             var advice: String
         }
 
         var groups: [Group]
-        var hidden: [ListedRow]
+        var hidden: [KeyedReport<HiddenRowReport>]
         var hiddenTotal: Int
         var tablesApart: [Note]
         var waitingTables: [Note]

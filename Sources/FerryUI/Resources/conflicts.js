@@ -1,8 +1,7 @@
 // Conflicts: what concurrent writes lost, beside what was kept.
 
-import { chip, empty, h, title } from "/elements.js";
+import { chip, empty, h, table, title } from "/elements.js";
 import { act, ask } from "/requests.js";
-import { fieldTable } from "/row.js";
 import { count, device, exactTime, number, rowLink, time, valueView } from "/words.js";
 
 export const question = (route, signal) => ask("conflicts", {
@@ -18,12 +17,14 @@ function place(changes, route) {
   return `#/conflicts${query.size ? `?${query}` : ""}`;
 }
 
+/** What happened, what each side is, and what bringing back means. */
 function words(conflict) {
+  const row = rowLink(conflict, `row-${conflict.number}`);
   switch (conflict.kind) {
-    case "deleted": return { what: "The row was deleted while somebody changed it", lost: "its changes", kept: "its deletion" };
-    case "revived": return { what: "The row was changed while somebody deleted it", lost: "its deletion", kept: "its changes" };
-    case "joined": return { what: `Two rows became one, with different values of ${conflict.column}` };
-    default: return { what: `Two values of ${conflict.column}` };
+    case "deleted": return { what: [row, " was deleted while somebody changed it"], lost: "its changes", kept: "its deletion", verb: "Bring back the row" };
+    case "revived": return { what: [row, " was changed while somebody deleted it"], lost: "its deletion", kept: "its changes", verb: "Delete the row again" };
+    case "joined": return { what: [row, ` is two rows in one, with two values of ${conflict.column}`], verb: "Bring back the lost value" };
+    default: return { what: [row, ` has two values of ${conflict.column}`], verb: "Bring back the lost value" };
   }
 }
 
@@ -33,24 +34,19 @@ function side(name, one, rest, tone) {
     h("p", { class: "by" }, device(one.device), " ", exactTime(one.timeMilliseconds)));
 }
 
+/** The row as it is now, with the field marked. */
 function around(conflict) {
-  const inside = h("div", {}, h("p", { class: "quiet" }, "Reading…"));
-  let isAsked = false;
-  async function open() {
-    if (isAsked) return;
-    isAsked = true;
-    try {
-      const key = conflict.keyWords.length ? { key: conflict.keyWords } : { object: conflict.object };
-      const { value } = await ask("row", { table: conflict.table, ...key });
-      const row = value.rows.find((one) => one.object === conflict.object) ?? value.rows[0];
-      inside.replaceChildren(h("p", { class: "quiet" }, row.presenceSentence), fieldTable(row, [conflict.column]));
-    } catch (error) {
-      isAsked = false;
-      inside.replaceChildren(h("p", { class: "quiet" }, error.message));
-    }
-  }
-  return h("details", { id: `around-${conflict.number}`, ontoggle: (event) => event.target.open && open() },
-    h("summary", {}, "The row around it"), inside);
+  if (!conflict.around.length) return h("p", { class: "quiet" }, conflict.aroundProblem ?? "The row is not known here any more.");
+  const heads = conflict.around.map((one, place) => ({
+    title: one.column === conflict.column ? h("span", { class: "marked" }, one.column) : one.column, isHead: place === 0,
+  }));
+  return table(`The row around conflict ${conflict.number}`, heads, [conflict.around.map((one) => valueView(one.value, { isShort: true }))], { class: "data" });
+}
+
+/** True if somebody has written the field again since. */
+function isWrittenSince(conflict) {
+  const field = conflict.around.find((one) => one.column === conflict.column);
+  return field && "value" in conflict.kept && JSON.stringify(field.value) !== JSON.stringify(conflict.kept.value);
 }
 
 function card(conflict, context) {
@@ -59,15 +55,16 @@ function card(conflict, context) {
   const buttons = context.mayAct && !conflict.resolvedMilliseconds ? h("div", { class: "buttons" },
     h("button", { type: "button", id: `restore-${conflict.number}`, class: "main",
       onclick: () => done("restore-conflict", { number: conflict.number }, (answer) => `${answer.sentence} The conflict is settled.`) },
-    "Bring back what was lost"),
+    said.verb),
     h("button", { type: "button", id: `settle-${conflict.number}`,
       onclick: () => done("resolve", { numbers: [conflict.number] }, () => "The conflict is settled. Nothing was changed.") }, "Keep it as it is")) : null;
   return h("article", { class: "card", "aria-labelledby": `conflict-${conflict.number}` },
-    h("header", {}, h("h2", { id: `conflict-${conflict.number}` }, said.what, " in ", rowLink(conflict, `row-${conflict.number}`)),
+    h("header", {}, h("h2", { id: `conflict-${conflict.number}` }, said.what),
       h("p", { class: "quiet" }, "Conflict ", number(conflict.number), ", noticed here ", time(conflict.noticedMilliseconds),
         conflict.resolvedMilliseconds ? [", ", chip("settled", "good"), " ", time(conflict.resolvedMilliseconds)] : null)),
     h("div", { class: "sides" }, side("Kept", conflict.kept, said.kept, "kept"), side("Lost", conflict.lost, said.lost, "lost")),
-    buttons, around(conflict));
+    isWrittenSince(conflict) ? h("p", { class: "note" }, "Somebody has written the field again since: the row has neither value now.") : null,
+    h("div", { class: "around" }, h("h3", {}, "The row now"), around(conflict)), buttons);
 }
 
 export function view(answer, route, context) {

@@ -1,6 +1,6 @@
 // Container: files and sizes by device, what compaction would do, and whether the database is sound.
 
-import { chip, empty, h, section, table, title } from "/elements.js";
+import { chip, empty, h, said, section, table, title } from "/elements.js";
 import { share } from "/plot.js";
 import { ask } from "/requests.js";
 import { bytes, count, device, meet, number } from "/words.js";
@@ -29,23 +29,23 @@ function compaction(answer) {
 }
 
 function verification() {
-  const said = h("div", { role: "status", id: "verified" });
+  const result = h("div", { role: "status", id: "verified" });
   async function look(event) {
     const button = event.target;
     button.disabled = true;
-    said.replaceChildren(h("p", { class: "quiet" }, "Looking at every page of the file…"));
+    result.replaceChildren(h("p", { class: "quiet" }, "Looking at every page of the file…"));
     try {
       const { value } = await ask("verify");
-      said.replaceChildren(h("p", {}, chip(value.isSound ? "sound" : "look", value.isSound ? "good" : "bad"), " ", value.sentence),
+      result.replaceChildren(h("p", {}, chip(value.isSound ? "sound" : "look", value.isSound ? "good" : "bad"), " ", said(value.sentence)),
         value.advice.length ? h("ul", {}, value.advice.map((text) => h("li", {}, text))) : "");
     } catch (error) {
-      said.replaceChildren(h("p", {}, error.message));
+      result.replaceChildren(h("p", {}, said(error.message)));
     }
     button.disabled = false;
   }
   return [
-    h("p", { class: "quiet" }, "Asks SQLite whether the file is sound and every foreign key leads somewhere. `ferry verify --deep` computes every row anew."),
-    h("p", {}, h("button", { type: "button", id: "verify", onclick: look }, "Look now")), said,
+    h("p", { class: "lead" }, said("Asks SQLite whether the file is sound and every foreign key leads somewhere. `ferry verify --deep` computes every row anew.")),
+    h("p", { class: "buttons" }, h("button", { type: "button", id: "verify", onclick: look }, "Look now")), result,
   ];
 }
 

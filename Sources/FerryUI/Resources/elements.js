@@ -32,7 +32,7 @@ export function table(label, heads, rows, attributes = {}) {
   const body = rows.map((cells) => h("tr", {}, cells.map((cell, place) => {
     const isHead = heads[place].isHead;
     return h(isHead ? "th" : "td", {
-      scope: isHead && "row", class: heads[place].isNumber && "number", "data-label": heads[place].title,
+      scope: isHead && "row", class: heads[place].isNumber && "number", "data-label": typeof heads[place].title === "string" && heads[place].title,
     }, cell);
   })));
   return h("div", { class: "frame", role: "region", "aria-label": label, tabindex: "0" },
@@ -49,9 +49,14 @@ export function title(text, ...more) {
   return h("h1", { id: "title", tabindex: "-1" }, text, more);
 }
 
+/** A sentence whose words in backquotes are for a command line. */
+export function said(text) {
+  return String(text).split(/`([^`\n]+)`/).map((part, place) => place % 2 ? h("code", {}, part) : part);
+}
+
 /** What a view says where there is nothing. */
 export function empty(sentence, more = "") {
-  return h("div", { class: "empty" }, h("p", {}, sentence), more && h("p", { class: "quiet" }, more));
+  return h("div", { class: "empty" }, h("p", {}, said(sentence)), more && h("p", { class: "quiet" }, said(more)));
 }
 
 /** A short word in a frame. */

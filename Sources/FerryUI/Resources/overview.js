@@ -1,6 +1,6 @@
 // Overview: who is in step, what waits and why, and changes over time.
 
-import { chip, empty, h, section, table, title } from "/elements.js";
+import { chip, empty, h, said, section, table, title } from "/elements.js";
 import { plot } from "/plot.js";
 import { ask } from "/requests.js";
 import { count, device, list, meet, number, rowLink, time } from "/words.js";
@@ -43,12 +43,13 @@ function latest(changes) {
 function tables(answer) {
   const { tables, leftOut } = answer.status;
   const rows = tables.map((one) => [
-    one.isHere ? h("a", { href: `#/rows/${encodeURIComponent(one.name)}`, id: `table-${one.name}` }, one.name) : one.name,
-    one.identity, number(one.objects), one.isHere ? "" : "on other devices only",
+    one.isHere ? h("a", { href: `#/rows/${encodeURIComponent(one.name)}`, id: `table-${one.name}` }, one.name)
+      : [one.name, " ", chip("on other devices only")],
+    one.identity, number(one.objects),
   ]);
   return [
     rows.length ? table("Tables that travel", [
-      { title: "Table", isHead: true }, { title: "Rows are told apart by" }, { title: "Rows", isNumber: true }, { title: "", isSilent: true },
+      { title: "Table", isHead: true }, { title: "Rows are told apart by" }, { title: "Rows", isNumber: true },
     ], rows) : empty("No table travels."),
     leftOut.length ? h("details", { id: "left-out" }, h("summary", {}, `${count(leftOut.length, "table")} ${leftOut.length === 1 ? "stays" : "stay"} on this device`),
       h("ul", {}, leftOut.map((one) => h("li", {}, h("b", {}, one.name), " ", one.reason)))) : null,
@@ -62,7 +63,7 @@ export function view(answer) {
   const [first, ...others] = answer.sentences;
   return [
     h("div", { class: `hero ${first?.tone ?? ""}` }, title(first?.text ?? "Overview"),
-      others.length ? h("ul", { class: "sentences" }, others.map((one) => h("li", { class: one.tone }, one.text))) : null, facts(answer)),
+      others.length ? h("ul", { class: "sentences" }, others.map((one) => h("li", { class: one.tone }, said(one.text)))) : null, facts(answer)),
     section("devices", "Devices", devices(answer),
       answer.reachable ? null : h("p", { class: "quiet" }, "The container is not reachable. This is what was known at the last sync.")),
     section("activity", "Changes over time",

@@ -2,7 +2,7 @@
 
 import * as conflicts from "/conflicts.js";
 import * as container from "/container.js";
-import { empty, h, swap, title } from "/elements.js";
+import { empty, h, said, swap, title } from "/elements.js";
 import * as hidden from "/hidden.js";
 import * as overview from "/overview.js";
 import { ask, listen, Refusal } from "/requests.js";
@@ -25,6 +25,7 @@ const main = byID("content");
 let summary = null;
 let shown = { place: null, text: null };
 let asking = null;
+let isOpening = false;
 
 function route() {
   const [path, query = ""] = location.hash.replace(/^#\/?/, "").split(/\?(.*)/s);
@@ -43,9 +44,9 @@ function drawViews() {
 
 function say(words, isBad = false) {
   const place = byID(isBad ? "alert" : "notice");
-  place.textContent = words;
+  place.replaceChildren(...said(words));
   clearTimeout(place.timer);
-  if (words) place.timer = setTimeout(() => { place.textContent = ""; }, isBad ? 12000 : 7000);
+  if (words) place.timer = setTimeout(() => place.replaceChildren(), isBad ? 12000 : 7000);
 }
 
 function problem(error) {
@@ -57,6 +58,9 @@ function problem(error) {
 
 /** Asks for the present view, and shows it where anything is new. */
 async function show({ isNew = false } = {}) {
+  // News may come before a new view is shown.
+  isNew ||= isOpening;
+  isOpening = isNew;
   const here = route();
   const module = modules[here.view];
   if (!module) { location.hash = "#/"; return; }
@@ -67,19 +71,22 @@ async function show({ isNew = false } = {}) {
   try {
     const [answer, known] = await Promise.all([module.question(here, own.signal), ask("summary", {}, own.signal)]);
     learn(known.value);
-    [text, content] = [answer.text, () => module.view(answer.value, here, context)];
+    [text, content] = [answer.text, module.view(answer.value, here, context)];
   } catch (error) {
     if (error.name === "AbortError") return;
-    [text, content] = [`problem ${error.message}`, () => problem(error)];
+    [text, content] = [`problem ${error.message}`, problem(error)];
   }
   if (own !== asking) return;
+  isOpening = false;
   main.removeAttribute("aria-busy");
   drawViews();
   // The time of the answer alone is no news.
   const bare = text.replace(/"(nowMilliseconds|durationMilliseconds)":\d+/g, "");
-  if (shown.place === here.place && shown.text === bare) return growOlder();
+  if (shown.place === here.place && shown.text === bare && !isNew) return growOlder();
   shown = { place: here.place, text: bare };
-  swap(main, ...[content()].flat(4).filter(Boolean));
+  main.classList.toggle("wide", here.view === "rows");
+  main.dataset.shown = here.place;
+  swap(main, ...content.flat(4).filter(Boolean));
   const heading = byID("title");
   document.title = `${heading?.textContent ?? "Ferry"} · ${summary?.database ?? "Ferry"}`;
   if (isNew) {
@@ -116,7 +123,7 @@ const context = {
         context.doing(plan.doIt);
       } }, plan.verb));
     }
-    dialog.replaceChildren(h("h2", { id: "question-title" }, plan.title), h("p", {}, plan.text),
+    dialog.replaceChildren(h("h2", { id: "question-title" }, plan.title), h("p", {}, said(plan.text)),
       plan.notes?.length ? h("ul", {}, plan.notes.map((note) => h("li", {}, note))) : "", h("div", { class: "buttons" }, buttons));
     dialog.showModal();
   },
@@ -151,6 +158,8 @@ document.addEventListener("visibilitychange", () => {
 });
 addEventListener("hashchange", () => show({ isNew: true }));
 byID("skip").addEventListener("click", (event) => { event.preventDefault(); main.focus(); });
+// The plot is drawn for the width of the window.
+matchMedia("(max-width: 46rem)").addEventListener("change", () => { shown.text = null; show(); });
 setInterval(growOlder, 15000);
 
 drawViews();

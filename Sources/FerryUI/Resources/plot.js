@@ -3,7 +3,9 @@
 import { h, s, table } from "/elements.js";
 import { count, dateTime, device, number, swatch } from "/words.js";
 
-const WIDTH = 720, HEIGHT = 150, BASE = 122, TOP = 8;
+const HEIGHT = 150, BASE = 122, TOP = 8;
+// The letters are as large as the page's on a narrow window too.
+const isNarrow = matchMedia("(max-width: 46rem)");
 
 function spanWords(milliseconds) {
   const minutes = milliseconds / 60000;
@@ -21,15 +23,16 @@ function label(milliseconds, bucket) {
 /** A round number that is not less. */
 function ceiling(value) {
   const power = 10 ** Math.floor(Math.log10(Math.max(value, 1)));
-  return [1, 2, 5, 10].map((step) => step * power).find((step) => step >= value) ?? value;
+  return [1, 2, 4, 6, 8, 10].map((step) => step * power).find((step) => step >= value) ?? value;
 }
 
-function ticks(activity, places) {
-  const wanted = Math.min(6, places);
+function ticks(places) {
+  const wanted = Math.min(isNarrow.matches ? 4 : 6, places);
   return Array.from({ length: wanted }, (_, index) => Math.floor(index * places / wanted));
 }
 
 export function plot(activity) {
+  const WIDTH = isNarrow.matches ? 290 : 720;
   const places = activity.devices[0]?.counts.length ?? 0;
   const totals = Array.from({ length: places }, (_, place) => activity.devices.reduce((sum, one) => sum + one.counts[place], 0));
   const most = ceiling(Math.max(...totals, 1));
@@ -53,10 +56,10 @@ export function plot(activity) {
     return s("g", { class: "grid" }, s("line", { x1: 0, x2: WIDTH, y1: y, y2: y }),
       Number.isInteger(most * part) && s("text", { x: WIDTH + 6, y: y + 4 }, number(most * part)));
   });
-  const days = ticks(activity, places).map((place) =>
+  const days = ticks(places).map((place) =>
     s("text", { x: (place * step + gap / 2).toFixed(1), y: HEIGHT - 8, class: "tick" }, label(start(place), activity.bucketMilliseconds)));
   const summary = `${count(activity.changes, "change")} since ${dateTime(activity.startMilliseconds).slice(0, 16)}, by ${count(activity.devices.length, "device")}.`;
-  const drawing = s("svg", { viewBox: `0 0 ${WIDTH + 44} ${HEIGHT}`, role: "img", "aria-label": `Changes over time. ${summary}`, class: "plot" },
+  const drawing = s("svg", { viewBox: `0 0 ${WIDTH + (isNarrow.matches ? 28 : 40)} ${HEIGHT}`, role: "img", "aria-label": `Changes over time. ${summary}`, class: "plot" },
     lines, s("line", { x1: 0, x2: WIDTH, y1: BASE, y2: BASE, class: "axis" }), bars, days);
   const rows = totals.map((total, place) => total && [dateTime(start(place)).slice(0, 16), ...activity.devices.map((one) => number(one.counts[place]))])
     .filter(Boolean);

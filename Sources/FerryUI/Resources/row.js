@@ -1,6 +1,6 @@
 // A row: every field with who wrote it when, and its past. A moment of it can be brought back.
 
-import { chip, empty, h, section, table, title } from "/elements.js";
+import { chip, empty, h, said, section, table, title } from "/elements.js";
 import { act, ask } from "/requests.js";
 import { count, dateTime, device, exactTime, list, time, valueView } from "/words.js";
 
@@ -10,12 +10,10 @@ export function question(route, signal) {
   return ask("row", object ? { table: name, object } : { table: name, key: key.map((part) => part === "\u0000" ? "" : part) }, signal);
 }
 
-/** The fields of a row; the marked columns stand out. */
-export function fieldTable(row, marked = []) {
+function fieldTable(row) {
   const heads = [{ title: "Column", isHead: true }, { title: "Value" }, { title: "Written by" }, { title: "When" }];
   return table(`Fields of ${row.table}`, heads, row.fields.map((one) => [
-    h("span", { class: marked.includes(one.column) ? "marked" : "" }, one.column,
-      one.policy ? [" ", chip(one.policy)] : null),
+    [one.column, one.policy ? [" ", chip(one.policy)] : null],
     valueView(one.value), one.device ? device(one.device) : h("span", { class: "quiet" }, one.column === row.fields[0].column ? "this device’s key" : "–"),
     one.device ? time(one.timeMilliseconds) : "",
   ]), { class: "fields stacked" });
@@ -25,6 +23,8 @@ const verbs = { insert: "added the row", update: "changed", delete: "deleted the
 
 function moment(row, change, context) {
   if (!context.mayAct || change.timeMilliseconds === undefined || change.operation === "delete") return null;
+  // The row is what its newest change made of it.
+  if (change === row.changes.at(-1) && row.presence === "shown" && !row.isUnpacked) return null;
   const body = { table: row.table, key: row.keyWords, object: row.object, atMilliseconds: change.timeMilliseconds };
   const open = () => context.asking(async () => {
     const plan = await act("restore-row", { ...body, dryRun: true });
@@ -65,7 +65,7 @@ function part(row, answer, context, isOne) {
     row.isUnpacked ? h("p", { class: "quiet" }, "The row was written on this device since the last sync. Who wrote each field is told as of that sync.") : null,
     section(`fields-${id}`, "Fields", row.fields.length ? fieldTable(row) : empty("Nothing is known of its fields here.")),
     section(`past-${id}`, "Its past", timeline(row, context),
-      row.furtherChanges ? h("p", { class: "quiet" }, `${count(row.furtherChanges, "older change")} of the row ${row.furtherChanges === 1 ? "is" : "are"} not shown. \`ferry history\` tells all.`) : null),
+      row.furtherChanges ? h("p", { class: "quiet" }, said(`${count(row.furtherChanges, "older change")} of the row ${row.furtherChanges === 1 ? "is" : "are"} not shown. \`ferry history\` tells all.`)) : null),
   ];
 }
 
