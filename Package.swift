@@ -21,6 +21,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        // Serves the page of `ferry ui`: of the command, and of no library.
+        .package(url: "https://github.com/swhitty/FlyingFox", exact: "0.27.1"),
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
     ],
     targets: [
@@ -95,10 +97,17 @@ let package = Package(
                 "FerryDocuments",
             ],
             swiftSettings: strict),
+        // The page of `ferry ui`: its files, who may ask it what, and HTTP. It knows no database: the command answers.
+        .target(
+            name: "FerryUI",
+            dependencies: [
+                "FerryCore", .product(name: "FlyingSocks", package: "FlyingFox"),
+            ],
+            resources: [.embedInCode("Resources")], swiftSettings: strict),
         .executableTarget(
             name: "FerryCommand",
             dependencies: [
-                "Ferry", "FerryContainer", "FerryDocuments", "FerryRemote", "FerrySeal", "FerryStore",
+                "Ferry", "FerryContainer", "FerryDocuments", "FerryRemote", "FerrySeal", "FerryStore", "FerryUI",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -204,6 +213,7 @@ let package = Package(
                 "FerrySimulator", "ferry-simulate", "FerryTestSupport", .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
+        .testTarget(name: "FerryUITests", dependencies: ["FerryUI", "FerryCore"], swiftSettings: strict),
         .testTarget(
             name: "FerryCommandTests", dependencies: ["FerryCommand", "Ferry", "FerryTestSupport"], exclude: ["Golden"],
             swiftSettings: strict),

@@ -33,7 +33,7 @@ struct DevicesPage {
         return lines
     }
 
-    private func state(_ device: DevicesReport.Device) -> String {
+    func state(_ device: DevicesReport.Device) -> String {
         let labels = DeviceLabels(report.devices.map { ($0.id, $0.name) })
         let successors = device.successors.map { "; copied or restored as " + Wording.list($0.map { labels[$0] }) }
         if let membership = device.membership, membership == "removed" || membership == "left" { return membership }

@@ -36,7 +36,8 @@ struct HistoryCommand: DatabaseCommand {
         var unpacked: Int
     }
 
-    private struct Row: Encodable {
+    /// A row and its past as scripts read them.
+    struct Row: Encodable {
         var table: String
         var key: [JSONValue]
         var object: String
@@ -44,7 +45,7 @@ struct HistoryCommand: DatabaseCommand {
         var changes: [Change]
     }
 
-    private struct Change: Encodable {
+    struct Change: Encodable {
         var timeMilliseconds: Int64?
         var device: String
         var sequence: UInt64
@@ -66,7 +67,7 @@ struct HistoryCommand: DatabaseCommand {
         }
     }
 
-    private static func report(_ history: RowHistory) -> Row {
+    static func report(_ history: RowHistory) -> Row {
         Row(
             table: history.row.table, key: history.row.key.map { JSONValue($0) },
             object: history.row.object.description, presence: presence(history.row.presence).name,
@@ -77,7 +78,7 @@ struct HistoryCommand: DatabaseCommand {
             })
     }
 
-    private static func presence(_ presence: FoundRow.Presence) -> (name: String, sentence: String) {
+    static func presence(_ presence: FoundRow.Presence) -> (name: String, sentence: String) {
         switch presence {
         case .shown: ("shown", "is there")
         case .hidden(let reason): ("hidden", "is hidden: \(reason)")

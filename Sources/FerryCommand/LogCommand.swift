@@ -36,7 +36,8 @@ struct LogCommand: DatabaseCommand {
         var changes: [Change]
     }
 
-    private struct Change: Encodable {
+    /// A change as scripts read it.
+    struct Change: Encodable {
         var timeMilliseconds: Int64?
         var device: String
         var sequence: UInt64

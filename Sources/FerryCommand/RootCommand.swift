@@ -47,7 +47,8 @@ struct RootCommand: ParsableCommand {
             CommandGroup(
                 name: "Look around",
                 subcommands: [
-                    StatusCommand.self, LogCommand.self, HistoryCommand.self, VerifyCommand.self, DoctorCommand.self,
+                    StatusCommand.self, UICommand.self, LogCommand.self, HistoryCommand.self, VerifyCommand.self,
+                    DoctorCommand.self,
                 ]),
             CommandGroup(name: "Bring back", subcommands: [ConflictsCommand.self, RestoreCommand.self]),
             CommandGroup(name: "Decide how to merge", subcommands: [PolicyCommand.self]),

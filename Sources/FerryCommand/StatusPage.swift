@@ -18,12 +18,13 @@ struct StatusPage {
 
     func lines(_ console: Console) -> [String] {
         let style = console.style
-        return summary(style) + place(console) + devices(style)
+        return news(style) + losses + documents(style) + membership(style) + place(console) + devices(style)
             + TableListing(report.tables, report.leftOut).lines(console)
             + exceptions(style) + policies(style) + PlainReferenceListing(report.plainReferences).lines(style)
     }
 
-    private func summary(_ style: Style) -> [String] {
+    /// What there is to say of sending, receiving and waiting: the first line says whether all is well.
+    func news(_ style: Style) -> [String] {
         var news: [String] = []
         news += containerFailure(style)
         let behind = report.devices.reduce(0) { $0 + $1.behind }
@@ -64,15 +65,22 @@ struct StatusPage {
         if !report.waitingTables.isEmpty { news.append(WaitingTable.advice) }
         news += report.leftOutTriggers.map { style.yellow($0.problem) }
         if !report.leftOutTriggers.isEmpty { news.append(LeftOutTrigger.advice) }
-        if report.hidden > 0 { news.append(Wording.count(report.hidden, "row is", "rows are") + " hidden; see below.") }
-        if report.conflicts > 0 {
-            news.append(Wording.count(report.conflicts, "conflict") + "; `ferry conflicts` shows what lost.")
+        return news
+    }
+
+    private var losses: [String] {
+        var lines: [String] = []
+        if report.hidden > 0 {
+            lines.append(Wording.count(report.hidden, "row is", "rows are") + " hidden; see below.")
         }
-        return news + documents(style) + membership(style)
+        if report.conflicts > 0 {
+            lines.append(Wording.count(report.conflicts, "conflict") + "; `ferry conflicts` shows what lost.")
+        }
+        return lines
     }
 
     /// What there is to say of documents and attachments.
-    private func documents(_ style: Style) -> [String] {
+    func documents(_ style: Style) -> [String] {
         guard let found = report.documents else { return [] }
         let folders = found.folders > 0 ? " in \(Wording.count(found.folders, "folder"))" : ""
         var lines = [
@@ -105,7 +113,7 @@ struct StatusPage {
     }
 
     /// What a sealed container has to say of its members.
-    private func membership(_ style: Style) -> [String] {
+    func membership(_ style: Style) -> [String] {
         guard report.container.sealed ?? false else { return [] }
         var lines: [String] = []
         if let members = report.container.members {
@@ -262,13 +270,13 @@ struct StatusPage {
         return [""] + table.lines(style)
     }
 
-    private func successors(_ device: StatusReport.Peer) -> String {
+    func successors(_ device: StatusReport.Peer) -> String {
         guard let successors = device.successors else { return "" }
         let separator = device.standing == nil ? "" : "; "
         return separator + "copied or restored as " + Wording.list(successors.map { labels[$0] })
     }
 
-    private static func standing(_ device: StatusReport.Peer, age: String) -> String {
+    static func standing(_ device: StatusReport.Peer, age: String) -> String {
         let behind = Wording.changesets(device.changesetsBehind ?? 0)
         let ahead = Wording.changesets(device.changesetsAhead ?? 0)
         let word = standing(device.standing, age: age, behind: behind, ahead: ahead)
@@ -307,7 +315,7 @@ struct StatusPage {
         return [""] + table.lines(style)
     }
 
-    private static func word(_ kind: StatusReport.Exceptional.Kind) -> String {
+    static func word(_ kind: StatusReport.Exceptional.Kind) -> String {
         switch kind {
         case .waiting, .outranked, .refused, .missing, .awaitingApp: "hidden"
         case .heldBack, .stranded: "kept"

@@ -127,7 +127,8 @@ package enum FileItem: Hashable, Sendable {
 package struct FileVersion: Hashable, Sendable {
     var device: UInt64 = 0
     var number: UInt64
-    var size: Int
+    /// In bytes.
+    package internal(set) var size: Int
     /// In nanoseconds: of the content, and of anything about the file.
     var modified: Int64 = 0
     var changed: Int64 = 0

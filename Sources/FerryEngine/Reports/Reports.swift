@@ -117,7 +117,7 @@ public struct StatusReport: Codable, Equatable, Sendable {
         /// shown once the app makes the table.
         package var isHere: Bool
 
-        init(_ table: StoreStatus.TableCount) {
+        package init(_ table: StoreStatus.TableCount) {
             name = table.name
             identity = table.identity.text
             objects = table.objects

@@ -36,3 +36,12 @@ struct WatchedPlaces: Equatable {
         return (containerPath.map { [$0] } ?? []) + database
     }
 }
+
+extension Replica {
+    /// The folders and files whose changes may be news of this database, for whoever only looks at it.
+    package func watchedPlaces() -> (directories: [String], files: [String]) {
+        let container = try? openContainer()  // whoever looks is told why there is none
+        let places = WatchedPlaces(self, container)
+        return (places.directories(in: container), places.files)
+    }
+}

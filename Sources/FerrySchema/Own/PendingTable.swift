@@ -25,6 +25,14 @@ package struct PendingTable {
 
     package func count() throws -> Int { try connection.count("SELECT count(*) FROM ferry_pending") }
 
+    /// True if a pending change is of the row with a key.
+    package func mentions(_ table: Int, key: [FieldValue]) throws -> Bool {
+        let conditions = key.indices.map { "k\($0) IS ?\($0 + 1)" }.joined(separator: " AND ")
+        if conditions.isEmpty { return false }
+        return try connection.count(
+            "SELECT EXISTS(SELECT 1 FROM ferry_pending WHERE \"table\" = \(table) AND \(conditions))", values: key) != 0
+    }
+
     /// The number of pending changes of each table.
     package func counts() throws -> [Int: Int] {
         var counts: [Int: Int] = [:]

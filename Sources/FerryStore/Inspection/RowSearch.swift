@@ -58,6 +58,14 @@ struct RowSearch {
         return found
     }
 
+    /// - Throws: `nothingFound` for an object of which nothing is known.
+    func find(_ object: ObjectID) throws -> FoundRow {
+        guard try access.objects(of: table.id).load(object).isStored else {
+            throw FerryError(.nothingFound, "No row of \(table.localName) has the ID \(object), and none had it.")
+        }
+        return try describe(object)
+    }
+
     private func describe(_ object: ObjectID) throws -> FoundRow {
         let state = try access.objects(of: table.id).load(object)
         let presence: FoundRow.Presence

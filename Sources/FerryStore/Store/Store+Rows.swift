@@ -17,6 +17,41 @@ extension Store {
         }
     }
 
+    /// Reads a page of a table's rows, in the order of their keys.
+    /// - Parameters:
+    ///   - key: the key behind which the page begins, from `RowPage.next`; `nil` for the first page.
+    ///   - search: only rows with this text in any column; empty for all rows. A page looks at a bounded number of rows, and may
+    ///     have none while there are further pages.
+    ///   - limit: the maximum number of rows.
+    /// - Throws: `invalidArgument` for a table that does not travel, and for a key of another width.
+    package func rows(
+        ofTable table: String, after key: [FieldValue]? = nil, search: String = "", limit: Int = 50
+    ) throws -> RowPage {
+        try readAccess { access in
+            let table = try access.registry.travellingTable(table)
+            return try RowPager(access, table).page(after: key, search: search, limit: limit)
+        }
+    }
+
+    /// Finds the objects of a key, each with all its values and who wrote them.
+    /// - Throws: as `findRows`.
+    package func rowDetails(table: String, key: [String]) throws -> [RowDetail] {
+        try readAccess { access in
+            let table = try access.registry.travellingTable(table)
+            let reader = try RowDetailReader(access, table)
+            return try RowSearch(access, table).find(key).map(reader.read)
+        }
+    }
+
+    /// An object with all its values and who wrote them, by its ID.
+    /// - Throws: `invalidArgument` for a table that does not travel; `nothingFound` for an unknown object.
+    package func rowDetail(table: String, object: ObjectID) throws -> RowDetail {
+        try readAccess { access in
+            let table = try access.registry.travellingTable(table)
+            return try RowDetailReader(access, table).read(RowSearch(access, table).find(object))
+        }
+    }
+
     /// Lists hidden and unified objects, by table and in the order of IDs.
     /// - Parameters:
     ///   - table: only objects of this table.

@@ -1,0 +1,72 @@
+import Ferry
+import FerryContainer
+import FerryUI
+
+/// Tells open pages of news, for as long as it runs: of commits to the database and of files in the container. While no page is
+/// open it looks at nothing.
+final class PageWatch: Sendable {
+    /// How long changes are gathered before a page is told, in milliseconds.
+    private static let gatherMilliseconds = 250
+    /// How often the database is asked where no event comes.
+    private static let pollMilliseconds = 2000
+    /// After so long without news pages look all the same: network folders tell of nothing.
+    private static let longestSilence = Duration.seconds(60)
+    /// How often pages are touched, so that one that has gone is noticed.
+    private static let pingInterval = Duration.seconds(15)
+    /// How often the devices' folders are looked for.
+    private static let placesInterval = Duration.seconds(3)
+
+    private let database: OpenDatabase
+    private let events: EventHub
+    private let watcher: any ChangeWatching
+    private let isStopped = Locked(false)
+
+    init(_ database: OpenDatabase, _ events: EventHub, watcher: any ChangeWatching = ChangeWatcher()) {
+        self.database = database
+        self.events = events
+        self.watcher = watcher
+    }
+
+    /// Ends `run`. From any thread.
+    func stop() {
+        isStopped.withLock { $0 = true }
+        watcher.wake()
+    }
+
+    private var hasToStop: Bool { isStopped.withLock { $0 } }
+
+    func run() {
+        var told = watcher.now
+        var pinged = watcher.now
+        var placed: ContinuousClock.Instant?
+        while !hasToStop {
+            if events.hasListeners, placed.map({ watcher.now - $0 > Self.placesInterval }) ?? true {
+                let places = database.watchedPlaces()
+                watcher.setDirectories(places.directories, files: places.files)
+                placed = watcher.now
+            }
+            let reason = watcher.wait(timeoutMilliseconds: Self.pollMilliseconds)
+            if hasToStop { return }
+            if watcher.now - pinged > Self.pingInterval {
+                events.ping()
+                pinged = watcher.now
+            }
+            guard events.hasListeners else { continue }
+            if reason == .changed { gather() }
+            let isNews = database.hasNews()
+            if isNews || reason == .changed || watcher.now - told > Self.longestSilence {
+                events.announce()
+                told = watcher.now
+            }
+        }
+    }
+
+    /// Waits a moment, so that a burst of commits is told once.
+    private func gather() {
+        let end = watcher.now + .milliseconds(Self.gatherMilliseconds)
+        while !hasToStop, watcher.now < end {
+            let rest = (end - watcher.now) / .milliseconds(1)
+            _ = watcher.wait(timeoutMilliseconds: Int(rest) + 1)
+        }
+    }
+}
