@@ -14,6 +14,9 @@ final class MirrorStory {
         let base: ModelBase
         /// Files that programs have open for writing.
         var open: [ModelDisk.Node] = []
+        /// Files that a program removed, and is about to make again.
+        var gaps: [(path: DiskPath, since: Int64)] = []
+        var lastGap: Int64 = 0
         /// What was last at a path.
         var last: [DiskPath: UInt64] = [:]
         /// What lies here because a person wrote it.
@@ -39,21 +42,40 @@ final class MirrorStory {
     private let names: [String]
     private let favorite: Int
     private let allowsCrashes: Bool
-    /// How the story plays a pass: a test leaves out a rule here.
-    var mutation: Mutation = .none
+    /// A rule that the mirror lacks in this story.
+    let omission: Omission
 
-    enum Mutation { case none, overCurrent, withoutLook, dropAtOnce, plainRename, forgetsCopies }
+    enum Omission: String, CaseIterable {
+        case nothing
+        /// An edit stands in the place of what is current, whatever was on the disk.
+        case versionOnDisk
+        /// Nobody looks at what comes out of its place.
+        case lookAtWhatComesOut
+        /// A file may be replaced or removed that a program has open.
+        case openFiles
+        /// A new name may replace what has it.
+        case renameWithoutReplacing
+        /// What is gone for a moment is deleted.
+        case absence
+        /// What a process left that died, or took out of its place, stays where it is.
+        case recovery
+        /// A copy of a rival is a file like any other.
+        case copies
+        /// Nobody looks whether a file changed while it was read.
+        case lookAfterReading
+    }
 
     private static let allNames = [
         "a.md", "b.md", "Report.txt", "x", "y.txt", "Data", "Übung.md", "notes.md", "c (2).md", "z.tmp",
     ]
 
-    init(seed: UInt64) {
+    init(seed: UInt64, without omission: Omission = .nothing) {
+        self.omission = omission
         chance = Chance(seed: seed)
         var pool = Self.allNames
         pool.shuffle(using: &chance)
         names = Array(pool.prefix(3 + chance.below(5)))
-        favorite = chance.below(14)
+        favorite = chance.pick([3, 5, 6, 7, 9, 11, 13, 14, 15, 16, 17])
         allowsCrashes = chance.oneIn(2)
         let count = 2 + chance.below(3)
         for number in 0..<count {
@@ -61,8 +83,16 @@ final class MirrorStory {
                 rules: DiskRules(isOfWindows: chance.oneIn(4)), canExchange: !chance.oneIn(3),
                 tellsBirth: !chance.oneIn(3))
             disk.now = now
+            disk.isBlind = omission == .lookAtWhatComesOut
+            disk.ignoresWriters = omission == .openFiles
+            disk.replaces = omission == .renameWithoutReplacing
+            disk.hidesWork = omission == .recovery
             let base = ModelBase(
                 number: number, devices: count, disk: disk, random: SeededRandom(seed: seed &* 31 &+ UInt64(number)))
+            base.forgetsCopies = omission == .copies
+            base.editsCurrent = omission == .versionOnDisk
+            base.forgetsAbsence = omission == .absence
+            disk.isCareless = omission == .lookAfterReading
             let device = Device(disk, base)
             disk.between = { [unowned self, unowned device] in try between(device) }
             base.between = { [unowned self, unowned device] in try between(device) }
@@ -87,6 +117,12 @@ final class MirrorStory {
     }
 
     private func tick(_ milliseconds: Int64) {
+        // No program leaves a gap for so long.
+        for device in devices {
+            if device.gaps.contains(where: { now + milliseconds * 1_000_000 - $0.since > 1_500_000_000 }) {
+                fillGaps(device)
+            }
+        }
         now += milliseconds * 1_000_000
         for device in devices { device.disk.now = max(device.disk.now, now) }
         now = devices.map(\.disk.now).max() ?? now
@@ -164,6 +200,11 @@ final class MirrorStory {
     private func appear(_ content: UInt64, at path: DiskPath, _ device: Device) {
         replace(device.last[path], by: content, device)
         device.last[path] = content
+        if !isIgnored(path) {
+            device.owed.insert(content)
+        } else if !isKept(content, device) {
+            device.owed.remove(content)
+        }
     }
 
     private func files(_ device: Device) -> [(path: DiskPath, node: ModelDisk.Node)] {
@@ -182,22 +223,22 @@ final class MirrorStory {
     }
 
     private func person(_ device: Device) {
-        let kind = chance.oneIn(3) ? favorite : chance.below(14)
+        let kind = chance.oneIn(3) ? favorite : chance.below(18)
+        fillGaps(device)
         let files = files(device)
         let disk = device.disk
         for node in device.open where chance.oneIn(2) { write(node, device) }
-        if kind < 3 || files.isEmpty {
+        if kind < 2 || files.isEmpty {
             guard let path = freePath(device) else { return }
             make(path, device)
             return
         }
         let (path, node) = chance.pick(files)
         switch kind {
-        case 3, 4: write(node, device)
+        case 2, 3, 4: write(node, device)
         case 5:
             // A program saves beside and renames over.
             let new = disk.makeNode(isFolder: false, content: fresh())
-            if !isIgnored(path) { device.owed.insert(new.content) }
             replace(node.content, by: new.content, device)
             device.open.removeAll { $0 === node }
             disk.put(new, at: path)
@@ -220,10 +261,22 @@ final class MirrorStory {
             disk.free(node)
             note("delete", "\(device.base.number) \(path) \(node.content)")
         case 8:
-            guard let target = freePath(device) else { return }
+            guard let target = freePath(device), !isIgnored(target) else { return }
             disk.put(disk.makeNode(isFolder: true), at: target)
             note("make folder", "\(device.base.number) \(target)")
-        case 9: moveFolder(device)
+        case 9, 14: moveFolder(device)
+        case 15, 16: changeDocuments(device)
+        case 17:
+            // A program that saves by removing first. Nobody saves so twice while the mirror waits for the first.
+            guard disk.now - device.lastGap > 4_000_000_000 else { return }
+            device.lastGap = disk.now
+            disk.take(path)
+            device.open.removeAll { $0 === node }
+            device.last[path] = node.content
+            if !isKept(node.content, device) { device.owed.remove(node.content) }
+            disk.free(node)
+            device.gaps.append((path, disk.now))
+            note("gap", "\(device.base.number) \(path) \(node.content)")
         case 10:
             let folders = folders(device).dropFirst()
             guard chance.oneIn(3), let folder = folders.randomElement(using: &chance) else { return }
@@ -263,10 +316,57 @@ final class MirrorStory {
         }
     }
 
+    private func fillGaps(_ device: Device) {
+        for (path, _) in device.gaps where device.disk.node(path) == nil {
+            if device.disk.node(path.folder) != nil { make(path, device) }
+        }
+        device.gaps = []
+    }
+
+    /// What a person does by the command: documents change, and no file does.
+    private func changeDocuments(_ device: Device) {
+        guard let state = try? device.base.tree() else { return }
+        let shown = state.tree.entries.filter { $0.isShown && $0.kind == .file }
+        guard !shown.isEmpty else { return }
+        let entry = chance.pick(shown)
+        let versions = (try? device.base.versions(of: entry.id)) ?? []
+        let leaves = DocumentLeaves(versions)
+        switch chance.below(4) {
+        case 0:
+            for leaf in leaves.all { if let old = leaf.content?.low { replaced[old, default: []].insert(0) } }
+            try? device.base.commit(.removing(entry.id, versions, by: device.base.author))
+            note("remove document", "\(device.base.number) \(entry.name)")
+        case 1:
+            let folders = [nil] + state.tree.entries.filter { $0.isShown && $0.kind == .folder }.map { Optional($0.id) }
+            try? device.base.place(
+                entry.id, in: chance.pick(folders), as: chance.pick(names),
+                atMilliseconds: device.base.nowMilliseconds())
+            device.base.finish()
+            note("move document", "\(device.base.number) \(entry.name)")
+        case 2:
+            guard let row = try? device.base.document(entry.id), let kept = leaves.rivals.last ?? leaves.current
+            else { return }
+            for leaf in leaves.all {
+                if let old = leaf.content?.low { replaced[old, default: []].insert(kept.content?.low ?? 0) }
+            }
+            let settling = try? DocumentChange.settling(
+                row, versions, .keep(kept.id), by: device.base.author, isTaken: device.base.isTaken)
+            guard let settling else { return }
+            try? device.base.commit(settling)
+            note("settle", "\(device.base.number) \(entry.name)")
+        default:
+            guard let current = leaves.current, let old = current.content?.low else { return }
+            let new = fresh()
+            replaced[old, default: []].insert(new)
+            let bytes = VersionBytes(content: ModelBase.content(new), modifiedMicroseconds: device.disk.now / 1000)
+            try? device.base.commit(.saving(bytes, over: current, among: versions, by: device.base.author))
+            note("save document", "\(device.base.number) \(entry.name) \(new)")
+        }
+    }
+
     private func make(_ path: DiskPath, _ device: Device) {
         let node = device.disk.makeNode(isFolder: false, content: fresh())
         device.disk.put(node, at: path)
-        if !isIgnored(path) { device.owed.insert(node.content) }
         appear(node.content, at: path, device)
         note("make", "\(device.base.number) \(path) \(node.content)")
     }
@@ -289,7 +389,7 @@ final class MirrorStory {
         let folder = chance.pick(Array(folders.dropFirst()))
         let around = chance.pick(folders)
         let target = around.appending(chance.oneIn(2) ? folder.name : chance.pick(names))
-        guard around != folder, !around.isBelow(folder), device.disk.node(target) == nil,
+        guard !isIgnored(target), around != folder, !around.isBelow(folder), device.disk.node(target) == nil,
             let node = device.disk.take(folder)
         else { return }
         device.disk.put(node, at: target)
@@ -306,6 +406,7 @@ final class MirrorStory {
     private func comeToRest() throws {
         isQuiet = true
         for device in devices {
+            fillGaps(device)
             for node in device.open { node.writers = 0 }
             device.open = []
         }

@@ -20,4 +20,21 @@ final class MirrorStoryTests: XCTestCase {
             "\(seeds.count) histories: \(counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))"
         )
     }
+
+    /// Each rule that the mirror lacks is noticed by some history.
+    func testEachRuleThatIsLeftOutIsNoticed() throws {
+        for omission in MirrorStory.Omission.allCases where omission != .nothing {
+            var noticed: (seed: UInt64, finding: String)?
+            for seed in 1...UInt64(600) {
+                let story = MirrorStory(seed: seed, without: omission)
+                try story.play()
+                if let finding = story.findings.first {
+                    noticed = (seed, finding)
+                    break
+                }
+            }
+            print("without \(omission): \(noticed.map { "seed \($0.seed), \($0.finding.prefix(120))" } ?? "nothing noticed")")
+            XCTAssertNotNil(noticed, "nobody notices that \(omission) is missing")
+        }
+    }
 }

@@ -26,6 +26,10 @@ final class ModelBase: MirrorBase, MirrorRows {
     /// Contents that are not on this device yet.
     var isAway: (ContentID) -> Bool = { _ in false }
     var between: () throws -> Void = {}
+    // Rules that a story leaves out (`MirrorStory.Omission`).
+    var forgetsCopies = false
+    var editsCurrent = false
+    var forgetsAbsence = false
 
     init(number: Int, devices: Int, disk: ModelDisk, random: SeededRandom) {
         self.number = number
@@ -78,7 +82,16 @@ final class ModelBase: MirrorBase, MirrorRows {
         MirrorTree(documents: Array(documents.values), versions: allVersions)
     }
 
-    func entries() throws -> [MirrorEntry] { mirror.values.sorted { $0.path < $1.path } }
+    func entries() throws -> [MirrorEntry] {
+        mirror.values.sorted { $0.path < $1.path }.map { entry in
+            var entry = entry
+            if forgetsAbsence { entry.missingSince = 0 }
+            if editsCurrent, let current = DocumentLeaves(versionRows[entry.key.document] ?? []).current {
+                entry.version = current.id
+            }
+            return entry
+        }
+    }
 
     func store(_ files: [ModelDisk.Source]) throws -> [Result<ContentID, FerryError>] {
         try files.map { source in
@@ -139,6 +152,9 @@ final class ModelBase: MirrorBase, MirrorRows {
         documents[id]?.namedMilliseconds = now
     }
 
-    func put(_ entry: MirrorEntry) throws { mirror[entry.key] = entry }
+    func put(_ entry: MirrorEntry) throws {
+        if forgetsCopies, entry.key.rival != nil { return }
+        mirror[entry.key] = entry
+    }
     func removeEntry(of key: MirrorKey) throws { mirror[key] = nil }
 }

@@ -49,6 +49,14 @@ final class ModelDisk: MirrorDisk {
     /// Told what a mirror destroys: a content and whether somebody had it open for writing.
     var onDestruction: (UInt64, Bool) -> Void = { _, _ in }
     private(set) var calls: [String] = []
+    // Rules that a story leaves out (`MirrorStory.Omission`).
+    var isBlind = false
+    var ignoresWriters = false
+    var replaces = false
+    var hidesWork = false
+    var isCareless = false
+    /// How files looked when they were looked at last in a scan, by inode.
+    private var scanned: [UInt64: DiskStamp] = [:]
 
     init(rules: DiskRules = DiskRules(), canExchange: Bool = true, tellsBirth: Bool = true) {
         self.rules = rules
@@ -130,6 +138,7 @@ final class ModelDisk: MirrorDisk {
                 scan.items.append(item(path, child))
                 if child.isFolder { add(path, ignoring, &scan) }
             }
+            for item in scan.items { scanned[item.stamp.inode] = item.stamp }
             return scan
         }
     }
@@ -144,13 +153,20 @@ final class ModelDisk: MirrorDisk {
     }
 
     func item(at path: DiskPath) throws -> DiskItem? {
-        try call("item") { node(path).map { item(path, $0) } }
+        try call("item") {
+            guard let node = node(path) else { return nil }
+            var item = item(path, node)
+            if isBlind && path.isBelow(.work) || isCareless && !path.isBelow(.work) {
+                item.stamp = scanned[node.inode] ?? item.stamp
+            }
+            return item
+        }
     }
 
     func source(at path: DiskPath) -> Source { .path(path) }
 
     func isOpenForWriting(_ path: DiskPath) throws -> Bool {
-        try call("open") { (node(path)?.writers ?? 0) > 0 }
+        try call("open") { !ignoresWriters && (node(path)?.writers ?? 0) > 0 }
     }
 
     func makeFolder(at path: DiskPath) throws -> Bool {
@@ -176,8 +192,9 @@ final class ModelDisk: MirrorDisk {
         try call("rename \(path) \(new)") {
             makeWork()
             guard let old = node(path), let around = node(new.folder), around.isFolder,
-                around.children[new.name] == nil, !new.isBelow(path)
+                replaces || around.children[new.name] == nil, !new.isBelow(path)
             else { return false }
+            if let there = around.children[new.name], !there.isFolder { onDestruction(there.content, there.writers > 0) }
             if rules.refuses(new.name), !new.isBelow(.own) {
                 throw FerryError(.inputOutput, "The disk refuses \(new).")
             }
@@ -211,7 +228,8 @@ final class ModelDisk: MirrorDisk {
 
     func workNames() throws -> [String] {
         try call("work") {
-            node(.work)?.children.keys.filter { !$0.hasPrefix("aside-") }.sorted() ?? []
+            if hidesWork { return [] }
+            return node(.work)?.children.keys.filter { !$0.hasPrefix("aside-") }.sorted() ?? []
         }
     }
 
