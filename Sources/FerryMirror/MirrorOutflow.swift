@@ -20,14 +20,19 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
     }
 
     func run(_ ignoring: IgnoreRules, _ waiting: Set<MirrorKey>, _ report: inout MirrorReport) throws {
-        let entries = try base.entries()
-        let wanted = WantedItems(try base.tree(), entries: entries, rules: disk.rules, ignoring: ignoring)
+        let (entries, state) = (try base.entries(), try base.tree())
+        let wanted = WantedItems(state, entries: entries, rules: disk.rules, ignoring: ignoring)
+        let unknown = entries.filter { state.isUnknown($0.key.document) }
+        for entry in unknown where entry.kind == .file {
+            report.left.append(
+                .init(path: entry.path.text, reason: "what became of its document has not arrived; it stays as it is"))
+        }
         report.left += wanted.left
         report.renamed += wanted.renamed
         report.conflicts = Set(wanted.items.filter { $0.key.rival != nil }.map(\.key.document)).count
         var known: [MirrorKey: MirrorEntry] = [:]
         for entry in entries { known[entry.key] = entry }
-        for step in OutflowPlan(entries, wanted, waiting: waiting).steps {
+        for step in OutflowPlan(entries, wanted, waiting: waiting.union(unknown.map(\.key))).steps {
             switch try perform(step, &known) {
             case .done: count(step, &report)
             case .later: report.waiting += 1

@@ -27,6 +27,12 @@ package struct MirrorTree: Sendable {
     }
 }
 
+extension MirrorTree {
+    /// True for a document of which no row says what became of it: the folder that it was moved into, or the version that is shown, has not
+    /// arrived. Nothing is removed from a disk for lack of a row.
+    func isUnknown(_ document: DocumentID) -> Bool { tree[document]?.version == nil }
+}
+
 /// A file or folder as it should lie in a mirror.
 package struct WantedItem: Hashable, Sendable {
     package var path: DiskPath

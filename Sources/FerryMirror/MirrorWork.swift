@@ -41,20 +41,25 @@ struct MirrorWork<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Base.
         let entries = try base.entries()
         for name in names.sorted() {
             if let out = WorkName.parseOut(name) {
-                try recover(name, out, entries, &report)
+                let isPlaced = out.incoming.map { !names.contains(WorkName.new($0)) } ?? false
+                try recover(name, out, entries, isPlaced: isPlaced, &report)
             } else if name.hasPrefix("new-") {
                 try disk.removeWork(name)
             }
         }
     }
 
+    /// - Parameter isPlaced: where something came out, another version came in.
     private func recover(
         _ name: String, _ out: (document: DocumentID, version: VersionID, incoming: VersionID?),
-        _ entries: [MirrorEntry], _ report: inout MirrorReport
+        _ entries: [MirrorEntry], isPlaced: Bool, _ report: inout MirrorReport
     ) throws {
         let path = DiskPath.work.appending(name)
         guard let before = try disk.item(at: path), before.kind == .file else { return }
-        let entry = entries.first { $0.key.document == out.document && $0.version == out.version }
+        // A copy of a rival is removed, and never replaced.
+        let entry = entries.first {
+            $0.key.document == out.document && $0.version == out.version && ($0.key.rival == nil || out.incoming == nil)
+        }
         let reading = try read(path, before)
         guard let reading else {
             report.waiting += 1
@@ -69,7 +74,15 @@ struct MirrorWork<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Base.
         {
             return
         }
-        let isSaved = try base.change { rows in try Self.save(reading, out, rows) }
+        let isSaved = try base.change { rows in
+            if isPlaced, var entry, let version = out.incoming, let incoming, reading.content != incoming {
+                // The process died before it noted what came in. How that looked then is not known, so it is read.
+                (entry.version, entry.content) = (version, incoming)
+                entry.stamp = DiskStamp(inode: 0, isExecutable: entry.stamp.isExecutable)
+                try rows.put(entry)
+            }
+            return try Self.save(reading, out, rows)
+        }
         if isSaved { report.taken += 1 }
         try disk.removeWork(name)
     }

@@ -128,6 +128,13 @@ final class MirrorStory {
         now = devices.map(\.disk.now).max() ?? now
     }
 
+    /// Notes what mirrors do, for a close look.
+    func follow() {
+        for device in devices {
+            device.disk.onCall = { [unowned self] call in story.append("    \(device.base.number): \(call)") }
+        }
+    }
+
     private func note(_ kind: String, _ text: String = "") {
         counts[kind, default: 0] += 1
         story.append(kind + " " + text)
@@ -174,7 +181,7 @@ final class MirrorStory {
 
     private func destroyed(_ content: UInt64, _ isOpen: Bool, _ device: Device) {
         if isOpen { findings.append("a file went that somebody had open for writing") }
-        if !device.base.allVersions.contains(where: { $0.content == ModelBase.content(content) }) {
+        if !device.base.contents.contains(ModelBase.content(content)) {
             findings.append("bytes \(content) went that are no version")
         }
     }
@@ -194,7 +201,7 @@ final class MirrorStory {
 
     /// Whether other files here have the bytes, or a version has.
     private func isKept(_ content: UInt64, _ device: Device) -> Bool {
-        device.base.allVersions.contains { $0.content == ModelBase.content(content) }
+        device.base.contents.contains(ModelBase.content(content))
     }
 
     private func appear(_ content: UInt64, at path: DiskPath, _ device: Device) {
@@ -486,6 +493,11 @@ final class MirrorStory {
             for parent in version.supersedes.compactMap({ byID[$0] }) {
                 guard let old = parent.content?.low, old != version.content?.low else { continue }
                 if !reaches(old, version.content?.low ?? 0) {
+                    story += versions.filter { $0.document == version.document }.sorted {
+                        $0.madeMilliseconds < $1.madeMilliseconds
+                    }.map { row in
+                        "version of \(row.content?.low ?? 0) by \(row.device?.hex.prefix(16).suffix(1) ?? "") over \(row.supersedes.map { byID[$0]?.content?.low ?? 0 })"
+                    }
                     findings.append("bytes \(old) were replaced by \(version.content?.low ?? 0), and nobody did that")
                 }
             }

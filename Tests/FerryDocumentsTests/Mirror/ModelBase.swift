@@ -49,7 +49,11 @@ final class ModelBase: MirrorBase, MirrorRows {
 
     var allVersions: [VersionRow] { versionRows.values.flatMap { $0 } }
 
+    /// Every content that a version has, shown or not.
+    private(set) var contents: Set<ContentID> = []
+
     func take(_ transaction: Transaction) {
+        for case .insertVersion(let row) in transaction.writes { if let content = row.content { contents.insert(content) } }
         for write in transaction.writes { tables.replay(write, transaction.stamp) }
         clock = max(clock, transaction.stamp.time)
     }

@@ -49,6 +49,7 @@ final class ModelDisk: MirrorDisk {
     /// Told what a mirror destroys: a content and whether somebody had it open for writing.
     var onDestruction: (UInt64, Bool) -> Void = { _, _ in }
     private(set) var calls: [String] = []
+    var onCall: (String) -> Void = { _ in }
     // Rules that a story leaves out (`MirrorStory.Omission`).
     var isBlind = false
     var ignoresWriters = false
@@ -119,6 +120,7 @@ final class ModelDisk: MirrorDisk {
         try between()
         let result = try body()
         calls.append(name)
+        onCall(name)
         now += 1_000
         try between()
         return result
