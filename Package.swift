@@ -26,6 +26,7 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CFerryZlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CFerryCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .target(name: "CFerryFiles"),
         .target(name: "CFerrySQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
         .target(name: "FerryCore", swiftSettings: strict),
         .target(name: "FerryMerge", dependencies: ["FerryCore"], swiftSettings: strict),
@@ -81,6 +82,13 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
+        // A directory that is kept in step with documents.
+        .target(
+            name: "FerryMirror",
+            dependencies: [
+                "FerryCore", "FerryContainer", "FerrySQL", "FerryStore", "FerryEngine", "FerryDocuments", "CFerryFiles",
+            ],
+            swiftSettings: strict),
         .target(
             name: "FerryLive",
             dependencies: [
@@ -91,13 +99,13 @@ let package = Package(
             name: "Ferry",
             dependencies: [
                 "FerryCore", "FerrySeal", "FerrySchema", "FerryStore", "FerryEngine", "FerryKeyValue", "FerryLive",
-                "FerryDocuments",
+                "FerryDocuments", "FerryMirror",
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "FerryCommand",
             dependencies: [
-                "Ferry", "FerryContainer", "FerryDocuments", "FerryRemote", "FerrySeal", "FerryStore",
+                "Ferry", "FerryContainer", "FerryDocuments", "FerryMirror", "FerryRemote", "FerrySeal", "FerryStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -129,7 +137,7 @@ let package = Package(
         .testTarget(
             name: "FerryDocumentsTests",
             dependencies: [
-                "FerryDocuments", "FerryEngine", "FerrySQL", "FerrySchema", "FerryStore", "FerryContainer",
+                "FerryDocuments", "FerryMirror", "FerryEngine", "FerrySQL", "FerrySchema", "FerryStore", "FerryContainer",
                 "FerryContent", "FerryLog", "FerrySeal", "FerryCore", "FerryTestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],

@@ -38,6 +38,7 @@ package struct MirrorPass<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source 
         let entries = try base.entries()
         let scan = try disk.scan(ignoring)
         report.left += scan.left
+        report.folders = scan.items.filter { $0.kind == .folder && !$0.path.isBelow(.own) }.map(\.path)
         let look = MirrorLook(entries, scan.items)
         let readings = try read(look.unread, &report)
         let wanted = WantedItems(try base.tree(), entries: entries, rules: disk.rules, ignoring: ignoring)
@@ -68,6 +69,14 @@ package struct MirrorPass<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source 
             return try isQuiet && !disk.isOpenForWriting(item.path)
         }
         report.waiting += items.count - quiet.count
+        if quiet.count < items.count {
+            let read = Set(quiet.map(\.path))
+            for item in items where !read.contains(item.path) {
+                if let reason = try disk.waitReason(item.path) {
+                    report.left.append(.init(path: item.path.text, reason: reason))
+                }
+            }
+        }
         if quiet.isEmpty { return [:] }
         var readings: [DiskPath: FileReading] = [:]
         let results = try base.store(quiet.map { disk.source(at: $0.path) })

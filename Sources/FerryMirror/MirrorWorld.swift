@@ -22,6 +22,9 @@ package protocol MirrorDisk {
     /// Whether a program has a file open for writing, as far as the system tells.
     func isOpenForWriting(_ path: DiskPath) throws -> Bool
 
+    /// Why a file has to wait that cannot be read now, where that may last: a database that is in use. `nil` for any other file.
+    func waitReason(_ path: DiskPath) throws -> String?
+
     /// - Returns: `false` where something has the name, or there is no folder around.
     func makeFolder(at path: DiskPath) throws -> Bool
 
@@ -87,9 +90,18 @@ package struct MirrorReport: Sendable {
     package var renamed: [DiskScan.Left] = []
     /// Files that somebody writes, or that are gone for a moment: look again soon.
     package var waiting = 0
+    /// The folders of the directory, for who watches them.
+    package var folders: [DiskPath] = []
 
     package init() {}
 
     /// True if documents changed, so that there is something to publish.
     package var hasNews: Bool { taken + written + moved + removed > 0 }
+
+    /// Adds a pass that followed at once: what it did is added, what it left is what is left.
+    package mutating func add(_ next: MirrorReport) {
+        let sums = (taken + next.taken, written + next.written, moved + next.moved, removed + next.removed)
+        self = next
+        (taken, written, moved, removed) = sums
+    }
 }

@@ -104,6 +104,7 @@ final class MirrorStory {
     }
 
     func play() throws {
+        if chance.oneIn(2) { furnish() }
         for _ in 0..<15 + chance.below(50) {
             tick(Int64(chance.below(chance.oneIn(3) ? 3_000 : 400)))
             let device = chance.pick(devices)
@@ -114,6 +115,17 @@ final class MirrorStory {
             }
         }
         try comeToRest()
+    }
+
+    /// Begins with folders and files in them.
+    private func furnish() {
+        for device in devices where chance.oneIn(2) {
+            for _ in 0..<1 + chance.below(3) {
+                guard let folder = freePath(device), !isIgnored(folder) else { continue }
+                device.disk.put(device.disk.makeNode(isFolder: true), at: folder)
+                make(folder.appending(chance.pick(names)), device)
+            }
+        }
     }
 
     private func tick(_ milliseconds: Int64) {
@@ -274,8 +286,8 @@ final class MirrorStory {
         case 9, 14: moveFolder(device)
         case 15, 16: changeDocuments(device)
         case 17:
-            // A program that saves by removing first. Nobody saves so twice while the mirror waits for the first.
-            guard disk.now - device.lastGap > 4_000_000_000 else { return }
+            // A program that saves by removing first. Two looks of the mirror do not fall on two such moments.
+            guard disk.now - device.lastGap > 600_000_000_000 else { return }
             device.lastGap = disk.now
             disk.take(path)
             device.open.removeAll { $0 === node }
@@ -286,7 +298,7 @@ final class MirrorStory {
             note("gap", "\(device.base.number) \(path) \(node.content)")
         case 10:
             let folders = folders(device).dropFirst()
-            guard chance.oneIn(3), let folder = folders.randomElement(using: &chance) else { return }
+            guard chance.oneIn(2), let folder = folders.randomElement(using: &chance) else { return }
             for (path, node) in disk.everything(below: folder) where !node.isFolder {
                 device.last[path] = node.content
                 device.open.removeAll { $0 === node }

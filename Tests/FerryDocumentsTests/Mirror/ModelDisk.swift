@@ -171,6 +171,8 @@ final class ModelDisk: MirrorDisk {
         try call("open") { !ignoresWriters && (node(path)?.writers ?? 0) > 0 }
     }
 
+    func waitReason(_ path: DiskPath) throws -> String? { nil }
+
     func makeFolder(at path: DiskPath) throws -> Bool {
         try call("mkdir \(path)") {
             guard let around = node(path.folder), around.isFolder, around.children[path.name] == nil else {
