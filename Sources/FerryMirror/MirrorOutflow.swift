@@ -16,6 +16,8 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         case done
         /// Somebody is at the file: the next pass plans anew.
         case later
+        /// The bytes are not on this device.
+        case missing(DiskScan.Left)
         case left(DiskScan.Left)
     }
 
@@ -36,6 +38,9 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
             switch try perform(step, &known) {
             case .done: count(step, &report)
             case .later: report.waiting += 1
+            case .missing(let left):
+                report.missing += 1
+                report.left.append(left)
             case .left(let left): report.left.append(left)
             }
         }
@@ -92,7 +97,7 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
 
     private func write(_ item: WantedItem, _ known: inout [MirrorKey: MirrorEntry]) throws -> Outcome {
         guard case .success(let source) = try base.source(of: item.content) else {
-            return .left(.init(path: item.path.text, reason: "its bytes are not on this device yet"))
+            return .missing(.init(path: item.path.text, reason: "its bytes are not on this device yet"))
         }
         let name = WorkName.new(item.version)
         try disk.write(source, toWork: name, item, like: nil)
@@ -120,7 +125,7 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
     ) throws -> Outcome {
         guard try isAtRest(old) else { return .later }
         guard case .success(let source) = try base.source(of: item.content) else {
-            return .left(.init(path: item.path.text, reason: "the bytes of its new version are not on this device yet"))
+            return .missing(.init(path: item.path.text, reason: "the bytes of its new version are not on this device yet"))
         }
         let out = WorkName.out(item.key.document, old.version, item.version)
         try disk.write(source, toWork: out, item, like: old.path)

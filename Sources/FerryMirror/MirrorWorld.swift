@@ -90,6 +90,8 @@ package struct MirrorReport: Sendable {
     package var renamed: [DiskScan.Left] = []
     /// Files that somebody writes, or that are gone for a moment: look again soon.
     package var waiting = 0
+    /// Documents whose bytes are not on this device yet.
+    package var missing = 0
     /// The folders of the directory, for who watches them.
     package var folders: [DiskPath] = []
 

@@ -83,6 +83,21 @@ package struct DocumentTable {
         return sizes
     }
 
+    /// Numbers of which at least one changes with every change of documents and versions that anybody sees.
+    package func fingerprint() throws -> [Int64] {
+        var numbers: [Int64] = []
+        let queries = [
+            "SELECT count(*), coalesce(sum(named), 0), coalesce(sum(length(name)), 0), count(folder) FROM ferry_document",
+            "SELECT count(*), coalesce(sum(superseded), 0), coalesce(max(made), 0), count(content) FROM ferry_version",
+        ]
+        for query in queries {
+            try connection.forEachRow(query) { row in
+                for column in Int32(0)..<4 { numbers.append(row.integer(column)) }
+            }
+        }
+        return numbers
+    }
+
     // MARK: Writing
 
     /// Carries a change out. The contents of its versions have their rows.

@@ -118,4 +118,13 @@ struct MirrorTable {
     func removeEntries(of mirror: MirrorID) throws {
         try connection.execute("DELETE FROM ferry_mirror_entry WHERE mirror = ?", .blob(mirror.bytes[...]))
     }
+
+    /// Something that changes when the mirrors do.
+    func fingerprint() throws -> [Int64] {
+        var numbers: [Int64] = []
+        try connection.forEachRow("SELECT count(*), coalesce(sum(length(directory)), 0) FROM ferry_mirror") { row in
+            numbers = [row.integer(0), row.integer(1)]
+        }
+        return numbers
+    }
 }
