@@ -137,7 +137,8 @@ let package = Package(
         .testTarget(
             name: "FerryDocumentsTests",
             dependencies: [
-                "FerryDocuments", "FerryMirror", "FerryEngine", "FerrySQL", "FerrySchema", "FerryStore", "FerryContainer",
+                "FerryDocuments", "FerryMirror", "FerryEngine", "FerrySQL", "FerrySchema", "FerryStore",
+                "FerryContainer",
                 "FerryContent", "FerryLog", "FerrySeal", "FerryCore", "FerryTestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],

@@ -29,6 +29,11 @@ uint64_t ferry_file_system(int descriptor) {
     return 0;
 }
 
+int ferry_synchronize_disk(int descriptor) {
+    (void)descriptor;
+    return -1;
+}
+
 #else
 
 #include <sys/syscall.h>
@@ -71,5 +76,8 @@ uint64_t ferry_file_system(int descriptor) {
     struct statfs status;
     return fstatfs(descriptor, &status) == 0 ? (uint64_t)(uint32_t)status.f_type : 0;
 }
+
+// Linux alone reports errors of writing back by syncfs(2), since 5.8; before, the files' own fsync(2) would.
+int ferry_synchronize_disk(int descriptor) { return syncfs(descriptor); }
 
 #endif

@@ -18,7 +18,9 @@ package struct IgnoreRules: Hashable, Sendable {
 
     /// - Parameter text: of the file.
     package init(_ text: String) {
-        rules = Self.litter + text.utf8.split(separator: UInt8(ascii: "\n")).prefix(Self.maximumRules)
+        rules =
+            Self.litter
+            + text.utf8.split(separator: UInt8(ascii: "\n")).prefix(Self.maximumRules)
             .compactMap { Rule(Array($0)) }
     }
 

@@ -34,15 +34,52 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         report.conflicts = Set(wanted.items.filter { $0.key.rival != nil }.map(\.key.document)).count
         var known: [MirrorKey: MirrorEntry] = [:]
         for entry in entries { known[entry.key] = entry }
+        var new: [WantedItem] = []
         for step in OutflowPlan(entries, wanted, waiting: waiting.union(unknown.map(\.key))).steps {
-            switch try perform(step, &known) {
-            case .done: count(step, &report)
-            case .later: report.waiting += 1
-            case .missing(let left):
-                report.missing += 1
-                report.left.append(left)
-            case .left(let left): report.left.append(left)
+            if case .write(let item) = step {
+                new.append(item)
+                if new.count < Self.batch { continue }
             }
+            try write(&new, &known, &report)
+            if case .write = step { continue }
+            count(step, try perform(step, &known), &report)
+        }
+        try write(&new, &known, &report)
+    }
+
+    /// So many new files are made durable together, and get their entries in one transaction. A file without an entry is recognized by
+    /// its bytes.
+    private static var batch: Int { 256 }
+
+    /// Writes new files: all bytes first, then all names, then all entries.
+    private func write(
+        _ items: inout [WantedItem], _ known: inout [MirrorKey: MirrorEntry], _ report: inout MirrorReport
+    ) throws {
+        if items.isEmpty { return }
+        let present = try items.filter { item in
+            guard case .success(let source) = try base.source(of: item.content) else {
+                let left = DiskScan.Left(path: item.path.text, reason: "its bytes are not on this device yet")
+                count(.write(item), .missing(left), &report)
+                return false
+            }
+            try disk.write(source, toWork: WorkName.new(item.version), item, like: nil)
+            return true
+        }
+        items = []
+        try disk.synchronizeWork(present.map { WorkName.new($0.version) })
+        var written: [MirrorEntry] = []
+        for item in present { count(.write(item), try place(item, &written), &report) }
+        try put(written, &known)
+    }
+
+    private func count(_ step: OutflowStep, _ outcome: Outcome, _ report: inout MirrorReport) {
+        switch outcome {
+        case .done: count(step, &report)
+        case .later: report.waiting += 1
+        case .missing(let left):
+            report.missing += 1
+            report.left.append(left)
+        case .left(let left): report.left.append(left)
         }
     }
 
@@ -63,7 +100,7 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         case .aside(let key): return try move(key, to: OutflowPlan.aside(key), &known)
         case .move(let key, let path): return try move(key, to: path, &known)
         case .makeFolder(let item): return try makeFolder(item, &known)
-        case .write(let item): return try write(item, &known)
+        case .write: return .later
         case .replace(let key, let item):
             guard let entry = known[key] else { return .later }
             return try replace(entry, item, &known)
@@ -78,12 +115,16 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         }
     }
 
+    /// Notes what lies there now. Names are durable before: what the disk loses with the power must not look like a deletion.
     private func put(_ entries: [MirrorEntry], _ known: inout [MirrorKey: MirrorEntry]) throws {
+        if entries.isEmpty { return }
+        try disk.synchronize()
         try base.change { rows in for entry in entries { try rows.put(entry) } }
         for entry in entries { known[entry.key] = entry }
     }
 
     private func forget(_ key: MirrorKey, _ known: inout [MirrorKey: MirrorEntry]) throws {
+        try disk.synchronize()
         try base.change { try $0.removeEntry(of: key) }
         known[key] = nil
     }
@@ -95,18 +136,15 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
 
     // MARK: Files
 
-    private func write(_ item: WantedItem, _ known: inout [MirrorKey: MirrorEntry]) throws -> Outcome {
-        guard case .success(let source) = try base.source(of: item.content) else {
-            return .missing(.init(path: item.path.text, reason: "its bytes are not on this device yet"))
-        }
+    /// Gives a new file its name.
+    private func place(_ item: WantedItem, _ entries: inout [MirrorEntry]) throws -> Outcome {
         let name = WorkName.new(item.version)
-        try disk.write(source, toWork: name, item, like: nil)
         let work = DiskPath.work.appending(name)
         guard let written = try disk.item(at: work), try disk.rename(work, to: item.path) else {
             try disk.removeWork(name)
             return .later
         }
-        try put([try entry(of: item, at: item.path, written.stamp)], &known)
+        entries.append(try entry(of: item, at: item.path, written.stamp))
         return .done
     }
 
@@ -125,10 +163,12 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
     ) throws -> Outcome {
         guard try isAtRest(old) else { return .later }
         guard case .success(let source) = try base.source(of: item.content) else {
-            return .missing(.init(path: item.path.text, reason: "the bytes of its new version are not on this device yet"))
+            return .missing(
+                .init(path: item.path.text, reason: "the bytes of its new version are not on this device yet"))
         }
         let out = WorkName.out(item.key.document, old.version, item.version)
         try disk.write(source, toWork: out, item, like: old.path)
+        try disk.synchronizeWork([out])
         guard let written = try disk.item(at: DiskPath.work.appending(out)) else { return .later }
         switch try disk.exchange(DiskPath.work.appending(out), with: old.path) {
         case true: break

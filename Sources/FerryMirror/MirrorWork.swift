@@ -84,6 +84,7 @@ struct MirrorWork<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Base.
             return try Self.save(reading, out, rows)
         }
         if isSaved { report.taken += 1 }
+        try disk.synchronize()
         try disk.removeWork(name)
     }
 

@@ -32,9 +32,12 @@ package protocol MirrorDisk {
     /// - Returns: `false` where it stays.
     func removeFolder(at path: DiskPath) throws -> Bool
 
-    /// Renames a file or a folder, and never replaces anything.
+    /// Renames a file or a folder, and never replaces anything. Names are durable after `synchronize`.
     /// - Returns: `false` where something has the new name, the old one is gone, or there is no folder around.
     func rename(_ path: DiskPath, to new: DiskPath) throws -> Bool
+
+    /// Makes all names durable that were changed.
+    func synchronize() throws
 
     /// Exchanges two files' names at once.
     /// - Returns: `nil` where the disk cannot, `false` where one of the two is gone.
@@ -46,7 +49,10 @@ package protocol MirrorDisk {
     /// The names in the mirror's own folder, without what lies aside.
     func workNames() throws -> [String]
 
-    /// Writes a file into the mirror's own folder, durably, with the time and the mode of an item. What lies there goes.
+    /// Makes the bytes of files in the mirror's own folder durable.
+    func synchronizeWork(_ names: [String]) throws
+
+    /// Writes a file into the mirror's own folder, with the time and the mode of an item. What lies there goes.
     /// - Parameter old: the file in whose place it is to come; its rights are kept.
     func write(_ source: Source, toWork name: String, _ item: WantedItem, like old: DiskPath?) throws
 }

@@ -15,3 +15,6 @@ int ferry_has_writers(int descriptor);
 
 // The number of a file system's kind, as statfs(2) lists them; 0 where the system has none.
 uint64_t ferry_file_system(int descriptor);
+
+// Makes everything durable that was written to the disk of an open file. Returns 0, or -1: then each file has to be asked for alone.
+int ferry_synchronize_disk(int descriptor);

@@ -9,9 +9,17 @@ import Glibc
 import Darwin
 #endif
 
+/// Where bytes are that a mirror reads.
+package enum MirrorSource: Hashable, Sendable {
+    /// A file's path.
+    case file(String)
+    /// A short content, which stands in its row.
+    case bytes([UInt8])
+}
+
 /// A directory of the operating system, as a mirror uses it.
 ///
-/// Every path is walked from the open directory on, name by name, and a link is never followed: nothing outside is touched.
+/// Belongs to one thread. Every path is walked from the open directory on, name by name, and a link is never followed: nothing outside is touched.
 ///
 /// Among the named leaves with unsafe code: each pointer below is to a buffer whose length bounds the call.
 package final class MirrorDirectory: MirrorDisk {
@@ -22,6 +30,8 @@ package final class MirrorDirectory: MirrorDisk {
     package let tellsWriters: Bool
     private let descriptor: OwnedDescriptor
     private let device: UInt64
+    /// Folders in which names changed that are not durable yet.
+    private var unsynchronized: Set<DiskPath> = []
 
     /// A directory has at most so many files and folders.
     static let maximumItems = 2_000_000
@@ -74,7 +84,8 @@ package final class MirrorDirectory: MirrorDisk {
     }
 
     private static func tellsWriters(_ descriptor: Int32) -> Bool {
-        let file = openat(descriptor, DiskPath.own.text + "/" + MirrorMarker.fileName, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        let file = openat(
+            descriptor, DiskPath.own.text + "/" + MirrorMarker.fileName, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard file >= 0 else { return false }
         defer { close(file) }
         return ferry_has_writers(file) >= 0
@@ -118,7 +129,7 @@ package final class MirrorDirectory: MirrorDisk {
         Self.failure(SystemCallError(call: call, number: errno), root + "/" + path.text)
     }
 
-    package func source(at path: DiskPath) -> String { root + "/" + path.text }
+    package func source(at path: DiskPath) -> MirrorSource { .file(root + "/" + path.text) }
 
     // MARK: Looking
 
@@ -307,9 +318,19 @@ package final class MirrorDirectory: MirrorDisk {
                 if errno == EEXIST { return false }
                 throw failure("mkdirat", path)
             }
-            fsync(folder)
+            unsynchronized.insert(path.folder)
             return true
         } ?? false
+    }
+
+    package func synchronize() throws {
+        for path in unsynchronized.sorted() {
+            // A folder that is gone again has no names to lose.
+            guard let folder = try openFolder(path) else { continue }
+            // Some file systems (FUSE, SMB) have no such thing for folders.
+            if fsync(folder.number) != 0, errno != EINVAL, errno != ENOTSUP { throw failure("fsync", path) }
+        }
+        unsynchronized = []
     }
 
     package func removeFolder(at path: DiskPath) throws -> Bool {
@@ -322,7 +343,7 @@ package final class MirrorDirectory: MirrorDisk {
                 if [ENOTEMPTY, EEXIST, ENOENT, ENOTDIR].contains(errno) { return false }
                 throw failure("unlinkat", path)
             }
-            fsync(folder)
+            unsynchronized.insert(path.folder)
             return true
         } ?? false
     }
@@ -347,8 +368,7 @@ package final class MirrorDirectory: MirrorDisk {
             default: throw failure("renameat2", new)
             }
         }
-        fsync(target.number)
-        if path.folder != new.folder { fsync(old.number) }
+        unsynchronized.formUnion([path.folder, new.folder])
         return true
     }
 
@@ -379,8 +399,7 @@ package final class MirrorDirectory: MirrorDisk {
             default: throw failure("renameat2", other)
             }
         }
-        fsync(right.number)
-        fsync(left.number)
+        unsynchronized.formUnion([one.folder, other.folder])
         return true
     }
 
@@ -404,20 +423,39 @@ package final class MirrorDirectory: MirrorDisk {
         }
     }
 
-    package func write(_ source: String, toWork name: String, _ item: WantedItem, like old: DiskPath?) throws {
+    /// More files than this are made durable by one call for the whole disk: each alone would wait for the disk's journal.
+    private static let manyFiles = 8
+
+    package func synchronizeWork(_ names: [String]) throws {
+        if names.count > Self.manyFiles, let folder = try openFolder(.work),
+            ferry_synchronize_disk(folder.number) == 0
+        {
+            return
+        }
+        for name in names {
+            let path = DiskPath.work.appending(name)
+            let file = try inFolder(of: path) { folder, name in
+                openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+            }
+            // A file that somebody removed is found missing when it is to get its name.
+            guard let file, file >= 0 else { continue }
+            defer { close(file) }
+            if fsync(file) != 0 { throw failure("fsync", path) }
+        }
+    }
+
+    package func write(_ source: MirrorSource, toWork name: String, _ item: WantedItem, like old: DiskPath?) throws {
         let path = DiskPath.work.appending(name)
         try makeWork(for: path)
         try removeWork(name)
-        guard let file = try PosixFileSystem().openFile(at: source) else {
-            throw FerryError(.contentNotHere, "The content went while it was written to \(item.path).")
-        }
+        let read = try Self.reader(source)
         let rights = try old.flatMap { try mode(of: $0) }
         let written: Void? = try inFolder(of: path) { folder, name in
             let number = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
             guard number >= 0 else { throw failure("openat", path) }
             let target = OwnedDescriptor(number)
             do {
-                try copy(file, target.number, path)
+                try copy(read, target.number, path)
                 try finish(target.number, item, rights, path)
             } catch {
                 unlinkat(folder, name, 0)
@@ -437,11 +475,23 @@ package final class MirrorDirectory: MirrorDisk {
     /// What is in memory of a file, in bytes.
     private static let pieceBytes = 1 << 20
 
+    private static func reader(_ source: MirrorSource) throws -> (Range<Int>) throws -> [UInt8] {
+        switch source {
+        case .bytes(let bytes):
+            return { Array(bytes[min($0.lowerBound, bytes.count)..<min($0.upperBound, bytes.count)]) }
+        case .file(let path):
+            guard let file = try PosixFileSystem().openFile(at: path) else {
+                throw FerryError(.contentNotHere, "A content went while it was written. The next pass writes it.")
+            }
+            return { try file.read($0) }
+        }
+    }
+
     /// Copies all bytes; zeros become holes.
-    private func copy(_ source: any ReadableFile, _ target: Int32, _ path: DiskPath) throws {
+    private func copy(_ read: (Range<Int>) throws -> [UInt8], _ target: Int32, _ path: DiskPath) throws {
         var offset = 0
         while true {
-            let piece = try source.read(offset..<offset + Self.pieceBytes)
+            let piece = try read(offset..<offset + Self.pieceBytes)
             if piece.isEmpty { break }
             if !piece.allSatisfy({ $0 == 0 }) {
                 try piece.withUnsafeBytes { buffer in
@@ -474,6 +524,5 @@ package final class MirrorDirectory: MirrorDisk {
         let time = timespec(tv_sec: time_t(seconds), tv_nsec: Int(rest) * 1000)
         let times = [time, time]
         if futimens(target, times) != 0, errno != EPERM, errno != EINVAL { throw failure("futimens", path) }
-        guard fsync(target) == 0 else { throw failure("fsync", path) }
     }
 }

@@ -135,7 +135,9 @@ package final class MirrorWatch: Sendable {
                 folders.formUnion(report.folders.map { mirror.directory + "/" + $0.text })
                 if report.waiting > 0 { memory.isWaiting = true }
                 if report.missing > 0 { memory.isMissing = true }
-                tell(.passed(mirror, report), "\(report.held) \(report.left) \(report.conflicts)", report.hasNews, &memory)
+                tell(
+                    .passed(mirror, report), "\(report.held) \(report.left) \(report.conflicts)", report.hasNews,
+                    &memory)
             } catch let error as FerryError {
                 tell(.failed(mirror, error), error.message, false, &memory)
             }

@@ -36,8 +36,14 @@ final class StoreMirrorBase: MirrorBase {
         try replica.store.read { try MirrorTable($0).entries(of: mirror) }
     }
 
-    func store(_ files: [String]) throws -> [Result<ContentID, FerryError>] {
-        try replica.storeEach(files).map { result in
+    func store(_ files: [MirrorSource]) throws -> [Result<ContentID, FerryError>] {
+        let paths = files.map { source in
+            switch source {
+            case .file(let path): path
+            case .bytes: ""
+            }
+        }
+        return try replica.storeEach(paths).map { result in
             result.map { content in
                 stored[content.id] = content
                 unwritten.insert(content.id)
@@ -59,9 +65,15 @@ final class StoreMirrorBase: MirrorBase {
         return result
     }
 
-    func source(of content: ContentID) throws -> Result<String, FerryError> {
+    func source(of content: ContentID) throws -> Result<MirrorSource, FerryError> {
         do {
-            return .success(try replica.contentFile(content))
+            if let row = try replica.store.readContents({ rows, _ in try rows.soundContent(content) }),
+                case .file(.bytes(let bytes)) = row.list
+            {
+                return .success(.bytes(bytes))
+            }
+            let found = try replica.fetchContents([content])[0]
+            return found.path.map { .success(.file($0)) } ?? .failure(Replica.notHere(found.problem))
         } catch let error as FerryError where error.code == .contentNotHere || error.code == .contentLost {
             return .failure(error)
         }

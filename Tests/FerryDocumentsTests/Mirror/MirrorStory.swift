@@ -500,7 +500,8 @@ final class MirrorStory {
     private func checkThatNothingWasReplacedUnseen(_ device: Device) {
         let versions = device.base.allVersions
         let byID = Dictionary(versions.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-        let folders = Set(device.base.log.isEmpty ? [] : versions.filter { $0.content == ModelBase.content(0) }.map(\.document))
+        let folders = Set(
+            device.base.log.isEmpty ? [] : versions.filter { $0.content == ModelBase.content(0) }.map(\.document))
         for version in versions where !folders.contains(version.document) {
             for parent in version.supersedes.compactMap({ byID[$0] }) {
                 guard let old = parent.content?.low, old != version.content?.low else { continue }

@@ -34,7 +34,9 @@ final class MirrorStoryTests: XCTestCase {
                     break
                 }
             }
-            print("without \(omission): \(noticed.map { "seed \($0.seed), \($0.finding.prefix(120))" } ?? "nothing noticed")")
+            print(
+                "without \(omission): \(noticed.map { "seed \($0.seed), \($0.finding.prefix(120))" } ?? "nothing noticed")"
+            )
             XCTAssertNotNil(noticed, "nobody notices that \(omission) is missing")
         }
     }

@@ -53,7 +53,9 @@ final class ModelBase: MirrorBase, MirrorRows {
     private(set) var contents: Set<ContentID> = []
 
     func take(_ transaction: Transaction) {
-        for case .insertVersion(let row) in transaction.writes { if let content = row.content { contents.insert(content) } }
+        for case .insertVersion(let row) in transaction.writes {
+            if let content = row.content { contents.insert(content) }
+        }
         for write in transaction.writes { tables.replay(write, transaction.stamp) }
         clock = max(clock, transaction.stamp.time)
     }

@@ -198,7 +198,9 @@ final class ModelDisk: MirrorDisk {
             guard let old = node(path), let around = node(new.folder), around.isFolder,
                 replaces || around.children[new.name] == nil, !new.isBelow(path)
             else { return false }
-            if let there = around.children[new.name], !there.isFolder { onDestruction(there.content, there.writers > 0) }
+            if let there = around.children[new.name], !there.isFolder {
+                onDestruction(there.content, there.writers > 0)
+            }
             if rules.refuses(new.name), !new.isBelow(.own) {
                 throw FerryError(.inputOutput, "The disk refuses \(new).")
             }
@@ -207,6 +209,9 @@ final class ModelDisk: MirrorDisk {
             return true
         }
     }
+
+    func synchronize() throws { try call("sync") {} }
+    func synchronizeWork(_ names: [String]) throws { try call("sync files") {} }
 
     func exchange(_ one: DiskPath, with other: DiskPath) throws -> Bool? {
         try call("exchange \(one) \(other)") {
