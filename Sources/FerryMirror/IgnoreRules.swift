@@ -77,7 +77,10 @@ package struct IgnoreRules: Hashable, Sendable {
             isOfFolders = text.last == UInt8(ascii: "/")
             if isOfFolders { text.removeLast() }
             isBound = text.contains(UInt8(ascii: "/"))
-            names = text.split(separator: UInt8(ascii: "/")).map(Array.init)
+            let all = text.split(separator: UInt8(ascii: "/")).map(Array.init)
+            // Several `**` behind each other mean one.
+            names = all.indices.filter { $0 == 0 || all[$0] != all[$0 - 1] || !all[$0].elementsEqual("**".utf8) }
+                .map { all[$0] }
             if names.isEmpty { return nil }
         }
 
@@ -89,22 +92,25 @@ package struct IgnoreRules: Hashable, Sendable {
 
         /// Whether patterns match names, where `**` stands for any number of names. It takes at most the product of both counts.
         private static func matches(_ patterns: ArraySlice<[UInt8]>, _ names: ArraySlice<[UInt8]>) -> Bool {
-            // The ends of names that the patterns so far can stand before.
-            var open: Set<Int> = [names.startIndex]
+            // Whether the patterns so far can match so many names.
+            var open = [Bool](repeating: false, count: names.count + 1)
+            open[0] = true
             for (place, pattern) in zip(patterns.indices, patterns) {
-                var next: Set<Int> = []
-                for start in open {
-                    if pattern == Array("**".utf8) {
-                        // At the end it means what lies in the folder, and not the folder.
-                        let least = place == patterns.endIndex - 1 ? start + 1 : start
-                        if least <= names.endIndex { next.formUnion(least...names.endIndex) }
-                    } else if start < names.endIndex, Wildcard.matches(pattern[...], names[start][...]) {
-                        next.insert(start + 1)
+                var next = [Bool](repeating: false, count: names.count + 1)
+                if pattern.elementsEqual("**".utf8) {
+                    // At the end it means what lies in the folder, and not the folder.
+                    let least = place == patterns.endIndex - 1 ? 1 : 0
+                    if let first = open.firstIndex(of: true) {
+                        for count in min(first + least, names.count + 1)..<names.count + 1 { next[count] = true }
+                    }
+                } else {
+                    for count in names.indices where open[count - names.startIndex] {
+                        next[count - names.startIndex + 1] = Wildcard.matches(pattern[...], names[count][...])
                     }
                 }
                 open = next
             }
-            return open.contains(names.endIndex)
+            return open[names.count]
         }
     }
 }
