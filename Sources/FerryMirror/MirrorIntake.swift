@@ -63,15 +63,32 @@ package struct MirrorIntake: Sendable {
     /// without the file.
     package static let absenceMilliseconds: Int64 = 2000
 
-    /// - Parameters:
-    ///   - readings: the files that could be read. What had to be read and is not here waits.
-    ///   - wanted: how the directory should look.
-    ///   - confirmed: true: deletions are meant, however many.
-    package init(
-        _ look: MirrorLook, _ readings: [DiskPath: FileReading], _ wanted: WantedItems, ignoring: IgnoreRules,
-        nowMilliseconds: Int64, confirmed: Bool = false
-    ) {
-        self.wanted = wanted
+    /// What is known besides what lies there.
+    package struct Circumstances {
+        /// The files that could be read. What had to be read and is not here waits.
+        package var readings: [DiskPath: FileReading]
+        /// How the directory should look.
+        package var wanted: WantedItems
+        package var ignoring: IgnoreRules
+        package var nowMilliseconds: Int64
+        /// True: deletions are meant, however many.
+        package var isConfirmed: Bool
+
+        package init(
+            readings: [DiskPath: FileReading], wanted: WantedItems, ignoring: IgnoreRules, nowMilliseconds: Int64,
+            isConfirmed: Bool = false
+        ) {
+            self.readings = readings
+            self.wanted = wanted
+            self.ignoring = ignoring
+            self.nowMilliseconds = nowMilliseconds
+            self.isConfirmed = isConfirmed
+        }
+    }
+
+    package init(_ look: MirrorLook, _ circumstances: Circumstances) {
+        let (readings, ignoring) = (circumstances.readings, circumstances.ignoring)
+        wanted = circumstances.wanted
         var look = look
         let ignored = look.missing.filter { ignoring.ignores($0.path, isFolder: $0.kind == .folder) }
         let missing = look.missing.filter { !ignoring.ignores($0.path, isFolder: $0.kind == .folder) }
@@ -81,7 +98,7 @@ package struct MirrorIntake: Sendable {
         copies = Set(entries.lazy.filter { $0.key.rival != nil }.map(\.key))
         let unread = Set(look.unread.map(\.path))
         let gone = look.takeByContent(readings, missing)
-        if !confirmed, DeletionGuard.holds(gone, of: entries) {
+        if !circumstances.isConfirmed, DeletionGuard.holds(gone, of: entries) {
             held = gone.filter { $0.kind == .file }
             return
         }
@@ -97,7 +114,9 @@ package struct MirrorIntake: Sendable {
         for match in matched { take(match, readings, unread) }
         for item in new where item.kind == .file { takeNewFile(item, readings) }
         let replaced = Set(new.map(\.path))
-        for entry in gone { takeMissing(entry, isReplaced: replaced.contains(entry.path), nowMilliseconds) }
+        for entry in gone {
+            takeMissing(entry, isReplaced: replaced.contains(entry.path), circumstances.nowMilliseconds)
+        }
     }
 
     private func folder(of path: DiskPath) -> IntakeFolder { folders[path.folder] ?? .document(nil) }

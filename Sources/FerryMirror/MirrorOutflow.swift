@@ -40,11 +40,12 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
                 new.append(item)
                 if new.count < Self.batch { continue }
             }
-            try write(&new, &known, &report)
+            try write(new, &known, &report)
+            new = []
             if case .write = step { continue }
             count(step, try perform(step, &known), &report)
         }
-        try write(&new, &known, &report)
+        try write(new, &known, &report)
     }
 
     /// So many new files are made durable together, and get their entries in one transaction. A file without an entry is recognized by
@@ -53,7 +54,7 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
 
     /// Writes new files: all bytes first, then all names, then all entries.
     private func write(
-        _ items: inout [WantedItem], _ known: inout [MirrorKey: MirrorEntry], _ report: inout MirrorReport
+        _ items: [WantedItem], _ known: inout [MirrorKey: MirrorEntry], _ report: inout MirrorReport
     ) throws {
         if items.isEmpty { return }
         let present = try items.filter { item in
@@ -65,7 +66,6 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
             try disk.write(source, toWork: WorkName.new(item.version), item, like: nil)
             return true
         }
-        items = []
         try disk.synchronizeWork(present.map { WorkName.new($0.version) })
         var written: [MirrorEntry] = []
         for item in present { count(.write(item), try place(item, &written), &report) }

@@ -43,8 +43,10 @@ package struct MirrorPass<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source 
         let readings = try read(look.unread, &report)
         let wanted = WantedItems(try base.tree(), entries: entries, rules: disk.rules, ignoring: ignoring)
         let intake = MirrorIntake(
-            look, readings, wanted, ignoring: ignoring, nowMilliseconds: base.nowMilliseconds(),
-            confirmed: isConfirmed)
+            look,
+            .init(
+                readings: readings, wanted: wanted, ignoring: ignoring, nowMilliseconds: base.nowMilliseconds(),
+                isConfirmed: isConfirmed))
         if !intake.held.isEmpty {
             report.held = intake.held.count
             return nil

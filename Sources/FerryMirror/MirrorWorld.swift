@@ -79,6 +79,10 @@ package protocol MirrorBase {
 }
 
 /// What a pass of a mirror did, and what it left.
+///
+/// Invariants:
+/// - While `held` is not 0, nothing was done but to go on with files that were on their way.
+/// - `left` has a line for each document that `missing` counts.
 package struct MirrorReport: Sendable {
     /// Documents and versions that were made of files.
     package var taken = 0

@@ -39,7 +39,9 @@ final class MirrorIntakeTests: XCTestCase {
         let wanted = WantedItems(
             MirrorTree(documents: documents, versions: versions), entries: entries, rules: DiskRules(), ignoring: rules)
         return MirrorIntake(
-            look, readings, wanted, ignoring: rules, nowMilliseconds: now, confirmed: confirmed)
+            look,
+            .init(
+                readings: readings, wanted: wanted, ignoring: rules, nowMilliseconds: now, isConfirmed: confirmed))
     }
 
     func testWhatIsAsBeforeIsNotRead() {
