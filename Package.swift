@@ -29,6 +29,7 @@ let package = Package(
         .systemLibrary(name: "CFerryZlib", providers: [.apt(["zlib1g-dev"])]),
         // The headers of libcurl alone: the library is loaded when it is first needed.
         .target(name: "CFerryCurl"),
+        .target(name: "CFerryFiles"),
         .target(name: "CFerrySQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
         .target(name: "FerryCore", swiftSettings: strict),
         .target(name: "FerryMerge", dependencies: ["FerryCore"], swiftSettings: strict),
@@ -84,6 +85,13 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
+        // A directory that is kept in step with documents.
+        .target(
+            name: "FerryMirror",
+            dependencies: [
+                "FerryCore", "FerryContainer", "FerrySQL", "FerryStore", "FerryEngine", "FerryDocuments", "CFerryFiles",
+            ],
+            swiftSettings: strict),
         .target(
             name: "FerryLive",
             dependencies: [
@@ -94,7 +102,7 @@ let package = Package(
             name: "Ferry",
             dependencies: [
                 "FerryCore", "FerrySeal", "FerrySchema", "FerryStore", "FerryEngine", "FerryKeyValue", "FerryLive",
-                "FerryDocuments",
+                "FerryDocuments", "FerryMirror",
             ],
             swiftSettings: strict),
         // The page of `ferry ui`: its files, who may ask it what, and HTTP. It knows no database: the command answers.
@@ -107,7 +115,8 @@ let package = Package(
         .executableTarget(
             name: "FerryCommand",
             dependencies: [
-                "Ferry", "FerryContainer", "FerryDocuments", "FerryRemote", "FerrySeal", "FerryStore", "FerryUI",
+                "Ferry", "FerryContainer", "FerryDocuments", "FerryMirror", "FerryRemote", "FerrySeal", "FerryStore",
+                "FerryUI",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -139,7 +148,8 @@ let package = Package(
         .testTarget(
             name: "FerryDocumentsTests",
             dependencies: [
-                "FerryDocuments", "FerryEngine", "FerrySQL", "FerrySchema", "FerryStore", "FerryContainer",
+                "FerryDocuments", "FerryMirror", "FerryEngine", "FerrySQL", "FerrySchema", "FerryStore",
+                "FerryContainer",
                 "FerryContent", "FerryLog", "FerrySeal", "FerryCore", "FerryTestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],

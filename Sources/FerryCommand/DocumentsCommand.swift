@@ -40,6 +40,7 @@ struct DocumentsCommand: ParsableCommand {
                     DocumentsFetch.self, DocumentsEvict.self, DocumentsPin.self, DocumentsUnpin.self,
                     DocumentsKeep.self,
                 ]),
+            CommandGroup(name: "A plain directory", subcommands: [DocumentsMirror.self]),
             CommandGroup(name: "Rows of the app", subcommands: [DocumentsAttachments.self]),
         ], defaultSubcommand: DocumentsList.self)
 }

@@ -74,6 +74,8 @@ enum ExitStatus: Int32 {
         .contentLost: .badData,
         .nameTaken: .existsAlready,
         .documentsPresent: .badData,
+        .mirrorMissing: .unavailable,
+        .deletionsHeld: .badData,
 
         .nothingFound: .nothingFound,
     ]

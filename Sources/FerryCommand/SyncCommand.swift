@@ -32,7 +32,8 @@ struct SyncCommand: DatabaseCommand {
     func perform(_ console: Console) throws {
         let replica = try Replica(path: argument.database)
         path.apply(to: replica)
-        let report = try ProgressBar.during(console) { progress in
+        _ = try MirrorSync.run(replica, of: argument.database, settles: true, console)
+        var report = try ProgressBar.during(console) { progress in
             var report = try replica.sync(progress: progress)
             // A pass fetches a part of the documents that are wanted.
             while report.documents?.remaining ?? 0 > 0 {
@@ -41,6 +42,9 @@ struct SyncCommand: DatabaseCommand {
                 if rest.documents?.fetched ?? 0 == 0 { break }
             }
             return report
+        }
+        if try MirrorSync.run(replica, of: argument.database, settles: false, console) {
+            report.add(try replica.sync(isThorough: false))
         }
         if console.isJSON {
             try console.emit(ReportWithFailure(report: report, waiting: report.waiting))

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Ferry
+import FerryMirror
 import Foundation
 
 /// `ferry watch`.
@@ -76,6 +77,7 @@ struct WatchCommand: DatabaseCommand {
         }
         let timer = file?.writeRepeatedly()
         Self.run(watches)
+        for watch in watches { watch.mirrors.stop() }
         timer?.cancel()
         signals.cancel()
         // Asked to end, the watch ends well, also while the container is away.
@@ -105,6 +107,7 @@ struct WatchCommand: DatabaseCommand {
 /// A loop with what tells its events.
 private struct RunningWatch: Sendable {
     let loop: WatchLoop
+    let mirrors: MirrorWatch
     let reporter: WatchReporter
 
     init(_ replica: Replica, _ reporter: WatchReporter, _ recorder: MetricsFile.Recorder?) {
@@ -112,8 +115,18 @@ private struct RunningWatch: Sendable {
         var configuration = WatchConfiguration()
         // Who writes beside this process may lack a busy timeout.
         configuration.givesWritersRoom = true
+        let mirrors = MirrorWatch(replica) { reporter.tell($0) }
+        self.mirrors = mirrors
         loop = WatchLoop(replica, configuration: configuration) { event in
             reporter.tell(event)
+            switch event {
+            // Only the process that leads makes passes, of documents and of mirrors.
+            case .synced:
+                mirrors.start()
+                mirrors.databaseChanged()
+            case .databaseChanged, .reopened: mirrors.databaseChanged()
+            case .started, .following, .leading, .failed, .stopped: break
+            }
             recorder?.record(event)
         }
     }

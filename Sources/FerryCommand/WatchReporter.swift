@@ -1,5 +1,6 @@
 import ArgumentParser
 import Ferry
+import FerryMirror
 import Synchronization
 
 /// Reports a watch's events, as lines for people or objects for scripts. Called on the watching thread; a lock guards
@@ -43,6 +44,29 @@ final class WatchReporter: Sendable {
     }
 
     func tell(_ event: SyncEvent) { output.tell { try console.isJSON ? emit(event) : say(event) } }
+
+    func tell(_ event: MirrorEvent) { output.tell { try console.isJSON ? emit(event) : say(event) } }
+
+    private func emit(_ event: MirrorEvent) throws {
+        switch event {
+        case .passed(let mirror, let report): try output.emit("mirrored", MirrorJSON(mirror, report))
+        case .failed(let mirror, let error): try output.emit("mirrorRests", MirrorJSON(mirror, error))
+        case .withoutWatches: break
+        }
+    }
+
+    private func say(_ event: MirrorEvent) throws {
+        switch event {
+        case .passed(let mirror, let report):
+            if report.held > 0 { console.warn(prefix + MirrorPage.held(report.held, mirror, database).message) }
+            if report.hasNews { try console.say("\(head)\(MirrorPage.sentence(report, mirror))") }
+        case .failed(_, let error): output.warn(error, before: prefix)
+        case .withoutWatches(let folders):
+            console.warn(
+                "\(prefix)The system has no watches left for \(Wording.count(folders, "folder")): changes there are found within a minute. "
+                    + "More watches: `sysctl fs.inotify.max_user_watches=524288`.")
+        }
+    }
 
     private func emit(_ event: SyncEvent) throws {
         switch event {

@@ -96,9 +96,10 @@ package final class ChangeWatcher: ChangeWatching {
     private let interests = Locked<[String: WatchInterest]>([:])
 
     /// Begins without directories.
-    package init() {
+    /// - Parameter reportsAllNames: true: also names that begin with a dot or a tilde, which nothing of a container does.
+    package init(reportsAllNames: Bool = false) {
         #if canImport(Glibc)
-        events = InotifySource()
+        events = InotifySource(reportsAllNames: reportsAllNames)
         #else
         events = nil
         #endif
@@ -118,6 +119,9 @@ package final class ChangeWatcher: ChangeWatching {
     }
 
     package var deliversEvents: Bool { events != nil }
+
+    /// True if a directory could not be watched at the last try: it is missing, or the system's limit of watches is reached.
+    package var isIncomplete: Bool { events?.isIncomplete ?? true }
 
     package func setDirectories(_ paths: [String], files: [String]) {
         let interests = WatchInterest.all(directories: paths, files: files)

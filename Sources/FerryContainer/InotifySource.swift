@@ -3,12 +3,13 @@ import Glibc
 
 /// Directory changes by inotify(7).
 ///
-/// Names that begin with `.` or `~` are passed over: temporary files of Ferry and of syncers. The rename at their end
-/// reports the new name.
+/// Names that begin with `.` or `~` are passed over where not all names are asked for: temporary files of Ferry and of syncers. The
+/// rename at their end reports the new name.
 ///
 /// Among the named leaves with unsafe code: events are read from a buffer whose filled length bounds every access.
 final class InotifySource: ChangeEventSource {
     let descriptor: Int32
+    private let reportsAllNames: Bool
     private let state = Locked(State())
 
     private struct State {
@@ -28,7 +29,8 @@ final class InotifySource: ChangeEventSource {
     private static let bufferBytes = 16 * 1024
 
     /// `nil` where the system has no more instances to give.
-    init?() {
+    init?(reportsAllNames: Bool = false) {
+        self.reportsAllNames = reportsAllNames
         descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
         if descriptor < 0 { return nil }
     }
@@ -104,6 +106,7 @@ final class InotifySource: ChangeEventSource {
         guard let first = name.first else { return true }
         switch state.withLock({ $0.interests[watch] }) {
         case .names(let names): return names.contains(String(decoding: name, as: UTF8.self))
+        case .everything where reportsAllNames: return true
         case .everything, nil: return first != UInt8(ascii: ".") && first != UInt8(ascii: "~")
         }
     }

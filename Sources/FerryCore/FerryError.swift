@@ -113,6 +113,10 @@ public struct FerryError: Error, Sendable {
         public static let nameTaken = Code(rawValue: "nameTaken")
         /// The database has documents that would go. Write them elsewhere, or say that they may go.
         public static let documentsPresent = Code(rawValue: "documentsPresent")
+        /// The directory of a mirror is not there, is empty, or belongs to another database. Nothing of it is taken for a deletion.
+        public static let mirrorMissing = Code(rawValue: "mirrorMissing")
+        /// Most files of a mirror are gone at once. Say whether they are deleted, or bring them back.
+        public static let deletionsHeld = Code(rawValue: "deletionsHeld")
         /// A bug in Ferry: an invariant does not hold.
         public static let internalInconsistency = Code(rawValue: "internalInconsistency")
     }

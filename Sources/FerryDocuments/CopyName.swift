@@ -13,13 +13,23 @@ package enum CopyName {
     package static func of(
         _ name: String, label: String, madeMilliseconds: Int64, secondsFromGMT: Int = 0
     ) -> String {
+        let (text, day) = (shortened(label), date(madeMilliseconds, secondsFromGMT))
+        return DocumentName.adding(" (\(text.isEmpty ? "" : text + ", ")\(day))", to: DocumentName.shown(name))
+    }
+
+    /// Who made a version, and on which day, for names of another form: `phone 1 March`.
+    package static func words(label: String, madeMilliseconds: Int64, secondsFromGMT: Int = 0) -> String {
+        let (text, day) = (shortened(label), date(madeMilliseconds, secondsFromGMT))
+        return text.isEmpty ? day : text + " " + day
+    }
+
+    private static func shortened(_ label: String) -> String {
         var text = ""
         for character in label where !character.unicodeScalars.contains(where: { $0 == "/" || $0.value == 0 }) {
             guard text.utf8.count + character.utf8.count <= labelBytes else { break }
             text.append(character)
         }
-        let day = date(madeMilliseconds, secondsFromGMT)
-        return DocumentName.adding(" (\(text.isEmpty ? "" : text + ", ")\(day))", to: DocumentName.shown(name))
+        return text
     }
 
     /// A day such as `1 March`.

@@ -14,7 +14,7 @@ package struct DocumentChange: Hashable, Sendable {
     package init() {}
 
     /// Puts a version in the place of others.
-    private mutating func put(_ version: VersionRow, inPlaceOf others: some Sequence<VersionID>) {
+    mutating func put(_ version: VersionRow, inPlaceOf others: some Sequence<VersionID>) {
         var version = version
         version.supersedes = Set(others).sorted()
         superseded.formUnion(version.supersedes)

@@ -159,7 +159,7 @@ package struct DocumentAccess: Sendable {
     }
 
     /// The names of all known devices.
-    func deviceNames() throws -> [DeviceID: String] {
+    package func deviceNames() throws -> [DeviceID: String] {
         var names = try store.reading().names
         names[replica.identity.device] = replica.identity.deviceName
         return names

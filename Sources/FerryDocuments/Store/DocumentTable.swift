@@ -3,16 +3,16 @@ import FerrySQL
 import FerryStore
 
 /// The rows of documents and versions (`ferry_document`, `ferry_version`): read, and written as an app writes.
-struct DocumentTable {
+package struct DocumentTable {
     private let connection: SQLConnection
 
     /// - Parameter connection: of a store that has the tables.
-    init(_ connection: SQLConnection) { self.connection = connection }
+    package init(_ connection: SQLConnection) { self.connection = connection }
 
     // MARK: Reading
 
     /// All documents. A row that no Ferry writes is passed over.
-    func documents() throws -> [DocumentRow] {
+    package func documents() throws -> [DocumentRow] {
         var rows: [DocumentRow] = []
         try connection.forEachRow("SELECT id, folder, name, kind, named FROM ferry_document") { row in
             if let document = Self.document(row) { rows.append(document) }
@@ -21,7 +21,7 @@ struct DocumentTable {
     }
 
     /// A document's row; `nil` without one.
-    func document(_ id: DocumentID) throws -> DocumentRow? {
+    package func document(_ id: DocumentID) throws -> DocumentRow? {
         var found: DocumentRow?
         try connection.forEachRow(
             "SELECT id, folder, name, kind, named FROM ferry_document WHERE id = ?", [.blob(id.bytes[...])]
@@ -30,7 +30,7 @@ struct DocumentTable {
     }
 
     /// Whether a row has an ID.
-    func isTaken(_ id: DocumentID) throws -> Bool {
+    package func isTaken(_ id: DocumentID) throws -> Bool {
         try connection.count("SELECT EXISTS(SELECT 1 FROM ferry_document WHERE id = ?)", .blob(id.bytes[...])) != 0
     }
 
@@ -44,10 +44,10 @@ struct DocumentTable {
     private static let versionColumns = "id, document, content, supersedes, superseded, made, device, modified, mode"
 
     /// All versions. A row that no Ferry writes is passed over.
-    func versions() throws -> [VersionRow] { try versions("", []) }
+    package func versions() throws -> [VersionRow] { try versions("", []) }
 
     /// The versions of a document.
-    func versions(of document: DocumentID) throws -> [VersionRow] {
+    package func versions(of document: DocumentID) throws -> [VersionRow] {
         try versions(" WHERE document = ?", [.blob(document.bytes[...])])
     }
 
@@ -75,7 +75,7 @@ struct DocumentTable {
     }
 
     /// The length of each content.
-    func sizes() throws -> [ContentID: Int] {
+    package func sizes() throws -> [ContentID: Int] {
         var sizes: [ContentID: Int] = [:]
         try connection.forEachRow("SELECT id, size FROM ferry_content WHERE \(ContentRows.hasSize("size"))") { row in
             if let id: ContentID = row.id(0) { sizes[id] = row.int(1) }
@@ -83,10 +83,25 @@ struct DocumentTable {
         return sizes
     }
 
+    /// Numbers of which at least one changes with every change of documents and versions that anybody sees.
+    package func fingerprint() throws -> [Int64] {
+        var numbers: [Int64] = []
+        let queries = [
+            "SELECT count(*), coalesce(sum(named), 0), coalesce(sum(length(name)), 0), count(folder) FROM ferry_document",
+            "SELECT count(*), coalesce(sum(superseded), 0), coalesce(max(made), 0), count(content) FROM ferry_version",
+        ]
+        for query in queries {
+            try connection.forEachRow(query) { row in
+                for column in Int32(0)..<4 { numbers.append(row.integer(column)) }
+            }
+        }
+        return numbers
+    }
+
     // MARK: Writing
 
     /// Carries a change out. The contents of its versions have their rows.
-    func apply(_ change: DocumentChange) throws {
+    package func apply(_ change: DocumentChange) throws {
         for document in change.documents { try insert(document) }
         for version in change.versions { try insert(version) }
         for version in change.superseded.sorted() {
@@ -115,7 +130,7 @@ struct DocumentTable {
     }
 
     /// Moves or renames a document.
-    func place(_ id: DocumentID, in folder: DocumentID?, as name: String, atMilliseconds now: Int64) throws {
+    package func place(_ id: DocumentID, in folder: DocumentID?, as name: String, atMilliseconds now: Int64) throws {
         try connection.execute(
             "UPDATE ferry_document SET folder = ?, name = ?, named = ? WHERE id = ?", folder.value(), .text(name),
             .integer(now), .blob(id.bytes[...]))

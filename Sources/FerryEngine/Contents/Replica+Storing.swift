@@ -13,6 +13,11 @@ extension Replica {
     /// - Throws: `nothingFound` without a file, `busy` where somebody writes to one: try again later. `limitExceeded`,
     ///   `inputOutput`; `fileNotThereYet` where a key has not arrived.
     package func storeContents(_ paths: [String], progress: ((Int) throws -> Void)? = nil) throws -> [StoredContent] {
+        try storing { try take(paths, $0, progress) }
+    }
+
+    /// Stores what a closure takes with a writer.
+    func storing(_ take: (ContentWriter) throws -> [ContentWriter.Stored]) throws -> [StoredContent] {
         try store.makeDocumentTables()
         try store.updateChunkIndex()
         let keys = try contentKeys()
@@ -30,7 +35,7 @@ extension Replica {
             })
         let stored: [ContentWriter.Stored]
         do {
-            stored = try take(paths, writer, progress)
+            stored = try take(writer)
         } catch {
             writer.giveUp()
             throw error
@@ -107,7 +112,7 @@ extension Replica {
             place: ContentPlace(shelf: shelf))
     }
 
-    private func openForStoring(_ path: String) throws -> any ReadableFile {
+    func openForStoring(_ path: String) throws -> any ReadableFile {
         if let file = try environment.fileSystem.openFile(at: path) { return file }
         throw FerryError(.nothingFound, "There is no file at \(path). Check the path.", path: path)
     }

@@ -58,6 +58,22 @@ package enum DocumentTables {
     /// Makes the table of unused contents in a store whose tables were made before there was one.
     package static let createUnused = "CREATE TABLE IF NOT EXISTS \(unused)"
 
+    /// The tables of mirrors, which stay on the device. A store has them from its first mirror on.
+    package static let createMirrors = """
+        -- The directories that are kept in step, what to do where a file and a document meet (`prefer`), how many deletions wait for a
+        -- person's word, since when, and why the last pass failed.
+        CREATE TABLE ferry_mirror(
+            id BLOB PRIMARY KEY NOT NULL, directory TEXT NOT NULL, prefer TEXT NOT NULL, held INTEGER NOT NULL DEFAULT 0,
+            since INTEGER, code TEXT, problem TEXT) WITHOUT ROWID;
+        -- Which version lies at which path, and how the disk looked then. `rival` is empty for a document's own file. Times of files in
+        -- nanoseconds, `missing` in milliseconds.
+        CREATE TABLE ferry_mirror_entry(
+            mirror BLOB NOT NULL, document BLOB NOT NULL, rival BLOB NOT NULL, path TEXT NOT NULL, kind INTEGER NOT NULL,
+            version BLOB NOT NULL, content BLOB NOT NULL, device INTEGER, inode INTEGER, born INTEGER, size INTEGER,
+            modified INTEGER, changed INTEGER, executable INTEGER, missing INTEGER,
+            PRIMARY KEY(mirror, document, rival)) WITHOUT ROWID;
+        """
+
     package static let content = "ferry_content"
     package static let pack = "ferry_pack"
     package static let document = "ferry_document"
@@ -80,7 +96,7 @@ package enum DocumentTables {
     ]
 
     /// The names of all tables.
-    static let names = OwnNames.tables(in: createTravelling + "\n" + createLocal)
+    static let names = OwnNames.tables(in: createTravelling + "\n" + createLocal + "\n" + createMirrors)
 
     /// Whether a table is one of the travelling tables: by name and by columns. Another table by the name is the app's.
     package static func isTravelling(_ name: String, columns present: some Sequence<String>) -> Bool {
@@ -107,6 +123,17 @@ package enum DocumentTables {
         }
         try meta.connection.executeScript(createTravelling + "\n" + createLocal)
         try meta.set(.documents, 1)
+    }
+
+    /// True if a store has the tables of mirrors.
+    package static func areMirrorsMade(_ connection: SQLConnection) throws -> Bool {
+        try areMade(MetaTable(connection: connection))
+            && connection.count("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'ferry_mirror'") != 0
+    }
+
+    /// Makes the tables of mirrors, in a store that has those of documents.
+    package static func makeMirrors(_ connection: SQLConnection) throws {
+        try connection.executeScript(createMirrors)
     }
 
     /// A name of these tables that the app uses; `nil` without any.

@@ -1,0 +1,217 @@
+import ArgumentParser
+import Ferry
+import FerryDocuments
+import FerryMirror
+
+/// `ferry documents mirror`.
+struct DocumentsMirror: DatabaseCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mirror",
+        abstract: "Keep a plain directory in step with the documents.",
+        usage: """
+            ferry documents <database> mirror [<directory>] [--prefer <side>]
+            [--adopt] [--confirm-deletions | --bring-back | --stop] [<options>]
+            """,
+        discussion: """
+            Makes the directory a mirror, and brings it and the documents into step. From then on `ferry sync` and `ferry watch` \
+            do so. Without a directory the mirrors are listed.
+
+            Rivals lie beside the file, as “report (conflict, phone 1 March 14.05).txt”. Deleting such a copy drops that version, \
+            writing to it saves on top of it, renaming it makes it a document of its own. `.ferryignore` names what stays out, as \
+            in git.
+
+            Where most files are gone at once nothing is deleted before you say so. Exit status 65 then, and 69 where the \
+            directory is away.
+
+            Examples:
+              ferry documents music.sqlite mirror ~/Papers
+              ferry documents music.sqlite mirror
+              ferry documents music.sqlite mirror ~/Papers --confirm-deletions
+              ferry documents music.sqlite mirror ~/Papers --stop
+            """)
+
+    @OptionGroup var argument: DatabaseArgument
+    @Argument(help: "The directory; it is made if need be.", completion: .directory) var directory: String?
+    @Option(help: "Where a file and a document meet: both (versions), disk or documents.")
+    var prefer: String?
+    @Flag(help: "Take a directory that was another database's mirror.") var adopt = false
+    @Flag(help: "The files that are gone are deleted.") var confirmDeletions = false
+    @Flag(help: "The files that are gone come back.") var bringBack = false
+    @Flag(help: "End the mirror. Files and documents stay.") var stop = false
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        if [confirmDeletions, bringBack, stop].count(where: { $0 }) > 1 {
+            throw ValidationError("Choose one of --confirm-deletions, --bring-back and --stop.")
+        }
+        if directory == nil, confirmDeletions || bringBack || stop || adopt || prefer != nil {
+            throw ValidationError("Name the directory.")
+        }
+        if let prefer, IntakeWriter.Preference(rawValue: prefer) == nil {
+            throw ValidationError("--prefer is both, disk or documents.")
+        }
+    }
+
+    func perform(_ console: Console) throws {
+        let mirrors = Mirrors(try Replica(path: argument.database))
+        guard let directory else { return try MirrorPage.list(try mirrors.list(), console) }
+        if stop {
+            let mirror = try mirrors.mirror(in: directory)
+            try mirrors.remove(mirror)
+            if console.isJSON { return try console.emit(MirrorJSON(mirror, isStopped: true)) }
+            return try console.say("\(Wording.oneLine(mirror.directory)) is no mirror any more. Its files stay.")
+        }
+        let preference = prefer.flatMap(IntakeWriter.Preference.init) ?? .both
+        let mirror = try mirrors.add(directory, preferring: preference, adopting: adopt)
+        let report = try mirrors.settle(
+            mirror, held: confirmDeletions ? .confirm : bringBack ? .bringBack : .ask)
+        guard let report else {
+            throw FerryError(
+                .busy, "Another process keeps \(directory) in step at the moment. Nothing is to be done.",
+                path: directory)
+        }
+        if console.isJSON {
+            try console.emit(MirrorJSON(mirror, report))
+        } else {
+            try console.say(MirrorPage.sentence(report, mirror))
+        }
+        MirrorPage.warn(report, console)
+        if report.held > 0 {
+            let error = MirrorPage.held(report.held, mirror, argument.database)
+            console.warn(error.message, isReason: true)
+            throw ExitCode(ExitStatus(error.code).rawValue)
+        }
+    }
+}
+
+/// A mirror as the JSON output has it.
+struct MirrorJSON: Encodable {
+    struct Left: Encodable {
+        var path: String
+        var reason: String
+    }
+
+    var directory: String
+    var taken: Int?
+    var written: Int?
+    var moved: Int?
+    var removed: Int?
+    /// How many files are gone and wait for a person's word.
+    var held: Int?
+    /// Files that somebody writes.
+    var waiting: Int?
+    var conflicts: Int?
+    var left: [Left]?
+    /// Documents under another name than their own.
+    var renamed: [Left]?
+    var stopped: Bool?
+    var sinceMilliseconds: Int64?
+    var code: String?
+    var reason: String?
+
+    init(_ mirror: MirrorRecord, _ report: MirrorReport) {
+        directory = mirror.directory
+        (taken, written, moved, removed) = (report.taken, report.written, report.moved, report.removed)
+        (held, waiting, conflicts) = (report.held, report.waiting, report.conflicts)
+        left = report.left.map { Left(path: $0.path, reason: $0.reason) }
+        renamed = report.renamed.map { Left(path: $0.path, reason: $0.reason) }
+    }
+
+    init(_ mirror: MirrorRecord, _ error: FerryError) {
+        directory = mirror.directory
+        (code, reason) = (error.code.rawValue, error.message)
+    }
+
+    init(_ mirror: MirrorRecord, isStopped: Bool? = nil) {
+        directory = mirror.directory
+        stopped = isStopped
+        if isStopped != nil { return }
+        held = mirror.held
+        sinceMilliseconds = mirror.sinceMilliseconds
+        code = mirror.problem?.code.rawValue
+        reason = mirror.problem?.message
+    }
+}
+
+/// What there is to say of mirrors.
+enum MirrorPage {
+    private struct List: Encodable { var mirrors: [MirrorJSON] }
+
+    static func list(_ mirrors: [MirrorRecord], _ console: Console) throws {
+        if console.isJSON { return try console.emit(List(mirrors: mirrors.map { MirrorJSON($0) })) }
+        if mirrors.isEmpty { return try console.answer("The database has no mirror on this device.") }
+        let now = ReplicaEnvironment.live.clock.milliseconds()
+        for mirror in mirrors {
+            try console.answer(Wording.oneLine(mirror.directory))
+            let age = Wording.waiting(sinceMilliseconds: mirror.sinceMilliseconds, now: now)
+            if mirror.held > 0 {
+                try console.answer("  rests: \(Wording.count(mirror.held, "file is", "files are")) gone\(age)")
+            }
+            if let problem = mirror.problem { try console.answer("  \(problem.message)\(age)") }
+        }
+    }
+
+    /// What a pass did, in a sentence.
+    static func sentence(_ report: MirrorReport, _ mirror: MirrorRecord) -> String {
+        var parts: [String] = []
+        if report.taken > 0 { parts.append("took \(Wording.count(report.taken, "file"))") }
+        if report.written > 0 { parts.append("wrote \(Wording.count(report.written, "file"))") }
+        if report.moved > 0 { parts.append("moved \(Wording.count(report.moved, "file"))") }
+        if report.removed > 0 { parts.append("removed \(Wording.count(report.removed, "file"))") }
+        let place = Wording.oneLine(mirror.directory)
+        return parts.isEmpty ? "\(place): nothing new." : "\(place): \(Wording.list(parts))."
+    }
+
+    /// How many files are named one by one.
+    private static let named = 10
+
+    static func warn(_ report: MirrorReport, _ console: Console) {
+        for item in (report.left + report.renamed).prefix(named) {
+            console.warn("\(Wording.oneLine(item.path)): \(Wording.oneLine(item.reason, limit: 200))")
+        }
+        let more = report.left.count + report.renamed.count - named
+        if more > 0 { console.warn("\(Wording.count(more, "more file")) like that; --json lists all.") }
+        if report.waiting > 0 {
+            console.warn(
+                "\(Wording.count(report.waiting, "file is", "files are")) being written, and come with a later pass.")
+        }
+        if report.conflicts > 0 {
+            console.hint(
+                "\(Wording.count(report.conflicts, "document has", "documents have")) rival versions, which lie beside as “(conflict, …)”."
+            )
+        }
+    }
+
+    static func held(_ count: Int, _ mirror: MirrorRecord, _ database: String) -> FerryError {
+        let command =
+            "ferry documents \(Wording.shellWord(database)) mirror \(Wording.shellWord(mirror.directory))"
+        return FerryError(
+            .deletionsHeld,
+            "\(mirror.directory) rests: \(Wording.count(count, "file is", "files are")) gone, more than half. Nothing was deleted. "
+                + "`\(command) --confirm-deletions` deletes the documents, `--bring-back` writes the files again.",
+            path: mirror.directory)
+    }
+}
+
+/// Mirrors beside `ferry sync`.
+enum MirrorSync {
+    /// Brings all mirrors and the documents into step, and warns of those that cannot be.
+    /// - Returns: true if documents changed, so that there is something to send.
+    static func run(_ replica: Replica, of database: String, settles: Bool, _ console: Console) throws -> Bool {
+        let mirrors = Mirrors(replica)
+        var hasNews = false
+        for mirror in try mirrors.list() {
+            do {
+                guard let report = try settles ? mirrors.settle(mirror) : mirrors.pass(mirror) else { continue }
+                if report.held > 0 {
+                    console.warn(MirrorPage.held(report.held, mirror, database).message)
+                }
+                if report.hasNews, !console.isJSON { try console.say(MirrorPage.sentence(report, mirror)) }
+                if report.taken + report.moved + report.removed > 0 { hasNews = true }
+            } catch let error as FerryError {
+                console.warn(error.message)
+            }
+        }
+        return hasNews
+    }
+}

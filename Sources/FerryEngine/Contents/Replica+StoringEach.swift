@@ -1,0 +1,43 @@
+import FerryContainer
+import FerryContent
+import FerryCore
+import FerryStore
+
+/// Storing contents of files that others write to.
+extension Replica {
+    /// Stores files as contents, as `storeContents` does. A file that cannot be read, or that somebody writes to, stops no other one.
+    /// - Returns: in the order of the paths the content, or why there is none.
+    /// - Throws: where the disk of the database fails: nothing is stored.
+    package func storeEach(_ paths: [String]) throws -> [Result<StoredContent, FerryError>] {
+        var failures: [Int: FerryError] = [:]
+        let stored = try storing { writer in
+            var stored: [ContentWriter.Stored] = []
+            for (place, path) in paths.enumerated() {
+                guard let file = open(path, &failures[place]) else { continue }
+                do {
+                    stored.append(try writer.add(file))
+                } catch let error as FerryError where error.code == .busy || error.code == .limitExceeded {
+                    failures[place] = error
+                }
+            }
+            return stored
+        }
+        var rest = stored[...]
+        return try paths.indices.map { place in
+            if let failure = failures[place] { return .failure(failure) }
+            guard let content = rest.popFirst() else {
+                throw FerryError(.internalInconsistency, "A file was stored and its content is missing.")
+            }
+            return .success(content)
+        }
+    }
+
+    private func open(_ path: String, _ failure: inout FerryError?) -> (any ReadableFile)? {
+        do {
+            return try openForStoring(path)
+        } catch {
+            failure = (error as? FerryError) ?? FerryError(.inputOutput, "\(error)", path: path)
+            return nil
+        }
+    }
+}

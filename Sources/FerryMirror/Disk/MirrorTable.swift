@@ -1,0 +1,130 @@
+import FerryCore
+import FerryDocuments
+import FerrySQL
+
+/// A directory that is kept in step, as the database knows it.
+package struct MirrorRecord: Sendable {
+    package var id: MirrorID
+    /// An absolute path.
+    package var directory: String
+    package var preference: IntakeWriter.Preference
+    /// How many deletions wait for a person's word, and since when; or since when a pass fails. In milliseconds since the Unix epoch.
+    package var held = 0
+    package var sinceMilliseconds: Int64?
+    /// Why the last pass failed.
+    package var problem: FerryError?
+
+    package init(id: MirrorID, directory: String, preference: IntakeWriter.Preference) {
+        self.id = id
+        self.directory = directory
+        self.preference = preference
+    }
+}
+
+/// Names a mirror.
+package typealias MirrorID = UniqueID<MirrorIDKind>
+package enum MirrorIDKind {}
+
+/// What mirrors know (`ferry_mirror`, `ferry_mirror_entry`).
+struct MirrorTable {
+    private let connection: SQLConnection
+
+    /// - Parameter connection: of a store that has the tables.
+    init(_ connection: SQLConnection) { self.connection = connection }
+
+    // MARK: Mirrors
+
+    /// All mirrors, by directory.
+    func mirrors() throws -> [MirrorRecord] {
+        var records: [MirrorRecord] = []
+        try connection.forEachRow(
+            "SELECT id, directory, prefer, held, since, code, problem FROM ferry_mirror ORDER BY directory"
+        ) { row in
+            guard let id: MirrorID = row.id(0) else { return }
+            var record = MirrorRecord(
+                id: id, directory: row.string(1), preference: .init(rawValue: row.string(2)) ?? .both)
+            record.held = row.int(3)
+            record.sinceMilliseconds = row.isNull(4) ? nil : row.integer(4)
+            if !row.isNull(5) { record.problem = FerryError(FerryError.Code(rawValue: row.string(5)), row.string(6)) }
+            records.append(record)
+        }
+        return records
+    }
+
+    func put(_ mirror: MirrorRecord) throws {
+        try connection.execute(
+            """
+            INSERT OR REPLACE INTO ferry_mirror(id, directory, prefer, held, since, code, problem)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
+            """, .blob(mirror.id.bytes[...]), .text(mirror.directory), .text(mirror.preference.rawValue),
+            .integer(Int64(mirror.held)), mirror.sinceMilliseconds.map { .integer($0) } ?? .null,
+            mirror.problem.map { .text($0.code.rawValue) } ?? .null, mirror.problem.map { .text($0.message) } ?? .null)
+    }
+
+    /// Forgets a mirror with all that is known of its files.
+    func remove(_ mirror: MirrorID) throws {
+        try connection.execute("DELETE FROM ferry_mirror_entry WHERE mirror = ?", .blob(mirror.bytes[...]))
+        try connection.execute("DELETE FROM ferry_mirror WHERE id = ?", .blob(mirror.bytes[...]))
+    }
+
+    // MARK: Entries
+
+    func entries(of mirror: MirrorID) throws -> [MirrorEntry] {
+        var entries: [MirrorEntry] = []
+        try connection.forEachRow(
+            """
+            SELECT document, rival, path, kind, version, content, device, inode, born, size, modified, changed, executable, missing
+            FROM ferry_mirror_entry WHERE mirror = ?
+            """, [.blob(mirror.bytes[...])]
+        ) { row in
+            guard let document: DocumentID = row.id(0), let version: VersionID = row.id(4),
+                let content: ContentID = row.id(5)
+            else { return }
+            entries.append(
+                MirrorEntry(
+                    path: DiskPath(row.string(2)), key: MirrorKey(document: document, rival: row.id(1)),
+                    kind: row.int(3) == 0 ? .file : .folder, version: version, content: content,
+                    stamp: DiskStamp(
+                        device: UInt64(bitPattern: row.integer(6)), inode: UInt64(bitPattern: row.integer(7)),
+                        born: row.integer(8), size: row.int(9), modified: row.integer(10), changed: row.integer(11),
+                        isExecutable: row.int(12) != 0),
+                    missingSince: row.isNull(13) ? nil : row.integer(13)))
+        }
+        return entries.sorted { $0.path < $1.path }
+    }
+
+    func put(_ entry: MirrorEntry, of mirror: MirrorID) throws {
+        let stamp = entry.stamp
+        try connection.execute(
+            """
+            INSERT OR REPLACE INTO ferry_mirror_entry(mirror, document, rival, path, kind, version, content, device, inode, born,
+                size, modified, changed, executable, missing)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """, .blob(mirror.bytes[...]), .blob(entry.key.document.bytes[...]),
+            .blob((entry.key.rival?.bytes ?? [])[...]), .text(entry.path.text),
+            .integer(entry.kind == .file ? 0 : 1), .blob(entry.version.bytes[...]), .blob(entry.content.bytes[...]),
+            .integer(Int64(bitPattern: stamp.device)), .integer(Int64(bitPattern: stamp.inode)), .integer(stamp.born),
+            .integer(Int64(stamp.size)), .integer(stamp.modified), .integer(stamp.changed),
+            .integer(stamp.isExecutable ? 1 : 0), entry.missingSince.map { .integer($0) } ?? .null)
+    }
+
+    func removeEntry(of key: MirrorKey, _ mirror: MirrorID) throws {
+        try connection.execute(
+            "DELETE FROM ferry_mirror_entry WHERE mirror = ? AND document = ? AND rival = ?", .blob(mirror.bytes[...]),
+            .blob(key.document.bytes[...]), .blob((key.rival?.bytes ?? [])[...]))
+    }
+
+    /// Forgets what is known of all files of a mirror.
+    func removeEntries(of mirror: MirrorID) throws {
+        try connection.execute("DELETE FROM ferry_mirror_entry WHERE mirror = ?", .blob(mirror.bytes[...]))
+    }
+
+    /// Something that changes when the mirrors do.
+    func fingerprint() throws -> [Int64] {
+        var numbers: [Int64] = []
+        try connection.forEachRow("SELECT count(*), coalesce(sum(length(directory)), 0) FROM ferry_mirror") { row in
+            numbers = [row.integer(0), row.integer(1)]
+        }
+        return numbers
+    }
+}

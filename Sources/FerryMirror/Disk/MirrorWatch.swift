@@ -1,0 +1,173 @@
+import FerryContainer
+import FerryCore
+import FerryDocuments
+import FerryEngine
+import FerryStore
+import Foundation
+
+/// What a `MirrorWatch` tells.
+package enum MirrorEvent: Sendable {
+    /// A pass that did something, or that left something else than the one before.
+    case passed(MirrorRecord, MirrorReport)
+    /// A mirror rests, for a reason that the pass before had not.
+    case failed(MirrorRecord, FerryError)
+    /// The system has no more watches: changes in so many folders are found by a look every minute.
+    case withoutWatches(folders: Int)
+}
+
+/// Keeps the mirrors of a database in step while running: looks where the system tells of a change, every ten minutes at everything, and
+/// again soon while somebody writes.
+///
+/// Works on a thread of its own, beside the loop that syncs. `databaseChanged` tells it that documents may have changed.
+package final class MirrorWatch: Sendable {
+    /// How long changes are gathered, and how long it takes until the next look: while somebody writes, while bytes are still to come,
+    /// while the system gives no watches, and otherwise. In milliseconds.
+    private static let (gather, soon, missing, withoutWatches, rest) = (200, 400, 5_000, 60_000, 600_000)
+
+    private let mirrors: Mirrors
+    private let watcher = ChangeWatcher(reportsAllNames: true)
+    private let onEvent: @Sendable (MirrorEvent) -> Void
+    private let state = Locked(State())
+
+    private struct State {
+        var isStarted = false
+        var isStopped = false
+    }
+
+    /// What the last round found. Belongs to the watch's thread.
+    private struct Memory {
+        var documents: [Int64] = []
+        var folders: Set<String> = []
+        var isWaiting = false
+        var isMissing = false
+        var isWithoutWatches = false
+        var told: [MirrorID: String] = [:]
+    }
+
+    package init(_ replica: Replica, onEvent: @escaping @Sendable (MirrorEvent) -> Void) {
+        mirrors = Mirrors(replica)
+        self.onEvent = onEvent
+    }
+
+    /// Begins, on a thread of its own. Further calls have no effect.
+    package func start() {
+        let isFirst = state.withLock { state in
+            defer { state.isStarted = true }
+            return !state.isStarted && !state.isStopped
+        }
+        guard isFirst else { return }
+        let thread = Thread { [self] in run() }
+        thread.name = "Ferry.MirrorWatch"
+        thread.stackSize = 8 << 20
+        thread.start()
+    }
+
+    /// Ends the watch after the pass that is running. Does not wait for the end.
+    package func stop() {
+        state.withLock { $0.isStopped = true }
+        watcher.wake()
+    }
+
+    /// Says that somebody wrote to the database.
+    package func databaseChanged() { watcher.wake() }
+
+    private var hasToStop: Bool { state.withLock { $0.isStopped } }
+
+    private func run() {
+        var memory = Memory()
+        while !hasToStop {
+            round(&memory)
+            waitForNews(&memory)
+        }
+    }
+
+    private func waitForNews(_ memory: inout Memory) {
+        let timeout =
+            memory.isWaiting
+            ? Self.soon : memory.isMissing ? Self.missing : memory.isWithoutWatches ? Self.withoutWatches : Self.rest
+        let end = watcher.now + .milliseconds(timeout)
+        while !hasToStop {
+            let (seconds, attoseconds) = watcher.now.duration(to: end).components
+            let remaining = Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000)
+            if remaining <= 0 { return }
+            switch watcher.wait(timeoutMilliseconds: remaining) {
+            case .timedOut: return
+            case .woken:
+                // A database that cannot be read now is looked at in the next round, which says why.
+                guard let present = try? mirrors.documentsFingerprint(), present == memory.documents else { return }
+            case .changed:
+                _ = watcher.wait(timeoutMilliseconds: Self.gather)
+                return
+            }
+        }
+    }
+
+    /// Brings all mirrors into step. Folders that are new are watched, and then looked at.
+    private func round(_ memory: inout Memory) {
+        for _ in 0..<3 {
+            do {
+                memory.documents = try mirrors.documentsFingerprint()
+                let folders = try passes(&memory)
+                watcher.setDirectories(folders.sorted())
+                tellWatches(folders.count, &memory)
+                let isNew = !folders.isSubset(of: memory.folders)
+                memory.folders = folders
+                if !isNew || hasToStop { return }
+            } catch {
+                // The loop that syncs tells of a database that cannot be used.
+                memory.isWaiting = true
+                return
+            }
+        }
+    }
+
+    private func passes(_ memory: inout Memory) throws -> Set<String> {
+        var folders: Set<String> = []
+        (memory.isWaiting, memory.isMissing) = (false, false)
+        for mirror in try mirrors.list() where !hasToStop {
+            // The directory itself, which may come back.
+            folders.insert(mirror.directory)
+            do {
+                guard let report = try mirrors.pass(mirror) else {
+                    memory.isWaiting = true
+                    continue
+                }
+                folders.formUnion(report.folders.map { mirror.directory + "/" + $0.text })
+                if report.waiting > 0 { memory.isWaiting = true }
+                if report.missing > 0 { memory.isMissing = true }
+                tell(
+                    .passed(mirror, report), "\(report.held) \(report.left) \(report.conflicts)", report.hasNews,
+                    &memory)
+            } catch let error as FerryError {
+                tell(.failed(mirror, error), error.message, false, &memory)
+            }
+        }
+        return folders
+    }
+
+    private func tell(_ event: MirrorEvent, _ text: String, _ isNews: Bool, _ memory: inout Memory) {
+        let mirror =
+            switch event {
+            case .passed(let mirror, _), .failed(let mirror, _): mirror.id
+            case .withoutWatches: MirrorID(high: 0, low: 0)
+            }
+        if isNews || memory.told[mirror] != text { onEvent(event) }
+        memory.told[mirror] = text
+    }
+
+    private func tellWatches(_ count: Int, _ memory: inout Memory) {
+        let isWithout = watcher.isIncomplete && watcher.deliversEvents
+        if isWithout, !memory.isWithoutWatches { onEvent(.withoutWatches(folders: count)) }
+        memory.isWithoutWatches = isWithout || !watcher.deliversEvents
+    }
+}
+
+extension Mirrors {
+    /// Something that changes when documents do, or the contents that are on this device.
+    func documentsFingerprint() throws -> [Int64] {
+        guard try replica.store.hasMirrorTables() else { return [] }
+        return try replica.store.read { connection in
+            try DocumentTable(connection).fingerprint() + MirrorTable(connection).fingerprint()
+        }
+    }
+}

@@ -1,0 +1,212 @@
+import FerryContainer
+import FerryCore
+import FerryDocuments
+import FerryEngine
+import FerrySQL
+import FerryStore
+import Foundation
+
+/// The directories that are kept in step with the documents of a database (Docs/Documents.md, "A plain folder").
+package struct Mirrors: Sendable {
+    package let replica: Replica
+
+    package init(_ replica: Replica) { self.replica = replica }
+
+    /// All mirrors of the database on this device.
+    package func list() throws -> [MirrorRecord] {
+        guard try replica.store.hasMirrorTables() else { return [] }
+        return try replica.store.read { try MirrorTable($0).mirrors() }
+    }
+
+    /// The mirror in a directory.
+    /// - Throws: `nothingFound`.
+    package func mirror(in directory: String) throws -> MirrorRecord {
+        let path = Self.resolved(directory)
+        guard let found = try list().first(where: { $0.directory == path || $0.directory == directory }) else {
+            throw FerryError(
+                .nothingFound,
+                "No mirror of the database is in \(directory). `ferry documents DATABASE mirror` lists its mirrors.",
+                path: directory)
+        }
+        return found
+    }
+
+    // MARK: Beginning and ending
+
+    /// Makes a directory a mirror. What is in it and what the documents are comes together with the first pass.
+    /// - Parameters:
+    ///   - preference: what to do where a file and a document have one path and other bytes.
+    ///   - adopting: true: also a directory with the marker of another database, or of a copy of this one.
+    /// - Throws: `invalidArgument` for a directory that cannot be a mirror, `mirrorMissing` for another's; `inputOutput`.
+    @discardableResult
+    package func add(
+        _ directory: String, preferring preference: IntakeWriter.Preference = .both, adopting: Bool = false
+    ) throws -> MirrorRecord {
+        try make(directory)
+        let path = Self.resolved(directory)
+        try check(path)
+        let identity = replica.identity
+        let known = try list().first { $0.directory == path }
+        let marker = MirrorMarker.read(path)
+        if let marker, marker.mirror != known?.id || marker.device != identity.device, !adopting {
+            throw FerryError(
+                .mirrorMissing,
+                "The directory \(path) is a mirror of another database, or of a copy of this one. End the mirror there, or say --adopt.",
+                path: path)
+        }
+        if let known, marker?.mirror == known.id, marker?.device == identity.device { return known }
+        try replica.store.makeMirrorTables()
+        let record = MirrorRecord(id: replica.environment.random.makeID(), directory: path, preference: preference)
+        // Rows first: a marker without a mirror would keep the directory from becoming one.
+        try replica.store.write { connection in
+            let table = MirrorTable(connection)
+            if let known { try table.remove(known.id) }
+            try table.put(record)
+        }
+        try MirrorMarker(mirror: record.id, container: identity.container, device: identity.device).write(path)
+        return record
+    }
+
+    /// Ends a mirror. The files stay, and so do the documents.
+    package func remove(_ mirror: MirrorRecord) throws {
+        try replica.store.write { try MirrorTable($0).remove(mirror.id) }
+        if MirrorMarker.read(mirror.directory)?.mirror == mirror.id { MirrorMarker.remove(mirror.directory) }
+    }
+
+    private func make(_ directory: String) throws {
+        let path = URL(fileURLWithPath: directory).path
+        switch try PosixFileSystem().item(at: path.hasSuffix("/") ? path : path + "/") {
+        case .directory: break
+        case .missing: try PosixFileSystem().createDirectory(at: path)
+        case .file, .other:
+            throw FerryError(.invalidArgument, "\(directory) is no directory. Name another one.", path: directory)
+        }
+    }
+
+    /// Without links on the way.
+    private static func resolved(_ directory: String) -> String {
+        URL(fileURLWithPath: directory).resolvingSymlinksInPath().path
+    }
+
+    /// Refuses a directory that holds, or lies in, what Ferry or another mirror keeps.
+    private func check(_ path: String) throws {
+        func overlaps(_ other: String) -> Bool {
+            let (one, two) = (path + "/", Self.resolved(other) + "/")
+            return one.hasPrefix(two) || two.hasPrefix(one)
+        }
+        let container = replica.identity.containerPath
+        if container.hasPrefix("/"), overlaps(container) {
+            throw FerryError(
+                .invalidArgument,
+                "The directory \(path) and the shared folder \(container) lie in each other. Choose another directory.",
+                path: path)
+        }
+        let database = Self.resolved(replica.store.path)
+        if database.hasPrefix(path + "/") {
+            throw FerryError(
+                .invalidArgument, "The database lies in \(path). A mirror must not have its own database in it.",
+                path: path)
+        }
+        for other in try list() where other.directory != path && overlaps(other.directory) {
+            throw FerryError(
+                .invalidArgument, "The mirror \(other.directory) and \(path) lie in each other. End it first.",
+                path: path)
+        }
+    }
+
+    // MARK: Passes
+
+    /// What to do with deletions that are held.
+    package enum HeldDeletions: Sendable {
+        case ask
+        /// They are meant.
+        case confirm
+        /// The files come back.
+        case bringBack
+    }
+
+    /// Brings one mirror and the documents into step, once.
+    /// - Returns: `nil` where another process does that at the moment.
+    /// - Throws: `mirrorMissing` where the directory is away, empty or another's; `inputOutput`.
+    package func pass(_ mirror: MirrorRecord, held: HeldDeletions = .ask) throws -> MirrorReport? {
+        do {
+            let report = try run(mirror, held)
+            if let report { try note(mirror, held: report.held, nil) }
+            return report
+        } catch let error as FerryError {
+            // The error that is thrown tells more than one about its note.
+            try? note(mirror, held: mirror.held, error)
+            throw error
+        }
+    }
+
+    private func run(_ mirror: MirrorRecord, _ held: HeldDeletions) throws -> MirrorReport? {
+        let directory = try MirrorDirectory(root: mirror.directory)
+        let identity = replica.identity
+        guard let marker = MirrorMarker.read(mirror.directory) else {
+            throw FerryError(
+                .mirrorMissing,
+                "The directory \(mirror.directory) has no marker. Its disk may not be mounted, or it was emptied. "
+                    + "Nothing was deleted, and the mirror rests. `ferry documents DATABASE mirror \(mirror.directory)` begins anew.",
+                path: mirror.directory)
+        }
+        guard marker.mirror == mirror.id, marker.device == identity.device else {
+            throw FerryError(
+                .mirrorMissing,
+                "The directory \(mirror.directory) is the mirror of another database, or of a copy of this one. The mirror rests. "
+                    + "End it there, or say `ferry documents DATABASE mirror \(mirror.directory) --adopt`.",
+                path: mirror.directory)
+        }
+        return try MirrorMarker.locked(mirror.directory) {
+            let base = StoreMirrorBase(replica, mirror.id)
+            if held == .bringBack { try bringBack(mirror, directory) }
+            var pass = MirrorPass(directory, base)
+            pass.preference = mirror.preference
+            pass.isConfirmed = held == .confirm
+            if !directory.tellsWriters { pass.quietMilliseconds = 2000 }
+            return try pass.run()
+        }
+    }
+
+    /// Forgets the files that are gone, so that they are written again.
+    private func bringBack(_ mirror: MirrorRecord, _ directory: MirrorDirectory) throws {
+        try replica.store.write { connection in
+            let table = MirrorTable(connection)
+            for entry in try table.entries(of: mirror.id) where try directory.item(at: entry.path) == nil {
+                try table.removeEntry(of: entry.key, mirror.id)
+            }
+        }
+    }
+
+    private func note(_ mirror: MirrorRecord, held: Int, _ problem: FerryError?) throws {
+        guard var present = try list().first(where: { $0.id == mirror.id }) else { return }
+        let isSame = present.problem?.code == problem?.code && present.problem?.message == problem?.message
+        if present.held == held, isSame { return }
+        let isOver = held == 0 && problem == nil
+        if present.held == 0 || isOver {
+            present.sinceMilliseconds = isOver ? nil : replica.environment.clock.milliseconds()
+        }
+        (present.held, present.problem) = (held, problem)
+        try replica.store.write { [present] in try MirrorTable($0).put(present) }
+    }
+
+    /// How long `settle` goes on, in milliseconds.
+    package static let settleMilliseconds = 6000
+    /// How long `settle` waits between two passes, in milliseconds.
+    private static let pauseMilliseconds = 250
+
+    /// Makes passes until nothing waits any more: files were quiet, and what is gone was gone for long enough. What programs have open
+    /// for longer is left.
+    /// - Returns: all passes together; `nil` where another process works in the directory.
+    package func settle(_ mirror: MirrorRecord, held: HeldDeletions = .ask) throws -> MirrorReport? {
+        guard var report = try pass(mirror, held: held) else { return nil }
+        let watcher = ChangeWatcher()
+        let start = watcher.now
+        while report.waiting > 0, start.duration(to: watcher.now) < .milliseconds(Self.settleMilliseconds) {
+            _ = watcher.wait(timeoutMilliseconds: Self.pauseMilliseconds)
+            guard let next = try pass(mirror, held: held == .confirm ? .confirm : .ask) else { break }
+            report.add(next)
+        }
+        return report
+    }
+}

@@ -1,0 +1,77 @@
+import FerryCore
+
+/// What a disk says of something without reading it.
+package struct DiskStamp: Hashable, Sendable {
+    package var device: UInt64
+    package var inode: UInt64
+    /// When the inode was made, in nanoseconds since the Unix epoch; 0 where the disk does not tell.
+    package var born: Int64
+    package var size: Int
+    /// Of the bytes, and of anything about the file, in nanoseconds since the Unix epoch.
+    package var modified: Int64
+    package var changed: Int64
+    package var isExecutable: Bool
+
+    package init(
+        device: UInt64 = 0, inode: UInt64, born: Int64 = 0, size: Int = 0, modified: Int64 = 0, changed: Int64 = 0,
+        isExecutable: Bool = false
+    ) {
+        self.device = device
+        self.inode = inode
+        self.born = born
+        self.size = size
+        self.modified = modified
+        self.changed = changed
+        self.isExecutable = isExecutable
+    }
+
+    /// True if the same thing lies there now under another name. Disks use the number of a file that is gone again: where the time of
+    /// its making is unknown, length and time have to be the same.
+    package func isSameThing(as other: DiskStamp, isFolder: Bool) -> Bool {
+        guard device == other.device, inode == other.inode else { return false }
+        if born != 0, other.born != 0 { return born == other.born }
+        return isFolder || size == other.size && modified == other.modified
+    }
+
+    /// True if nobody wrote to a file between two looks, whatever its name was.
+    package func hasSameBytes(as other: DiskStamp) -> Bool {
+        device == other.device && inode == other.inode && size == other.size && modified == other.modified
+    }
+}
+
+/// Something that lies in a mirror's directory.
+package struct DiskItem: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable { case file, folder }
+
+    package var path: DiskPath
+    package var kind: Kind
+    package var stamp: DiskStamp
+
+    package init(path: DiskPath, kind: Kind, stamp: DiskStamp) {
+        self.path = path
+        self.kind = kind
+        // A folder changes with all that comes and goes in it.
+        self.stamp =
+            kind == .file ? stamp : DiskStamp(device: stamp.device, inode: stamp.inode, born: stamp.born)
+    }
+}
+
+/// What a look at a mirror's directory found.
+package struct DiskScan: Sendable {
+    /// Something that no document is made of, and why.
+    package struct Left: Hashable, Sendable {
+        package var path: String
+        package var reason: String
+
+        package init(path: String, reason: String) {
+            self.path = path
+            self.reason = reason
+        }
+    }
+
+    /// A folder stands before what is in it.
+    package var items: [DiskItem] = []
+    package var left: [Left] = []
+
+    package init() {}
+}

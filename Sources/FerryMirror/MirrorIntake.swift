@@ -1,0 +1,252 @@
+import FerryCore
+import FerryDocuments
+
+/// A file as it was read: its content, and how the disk looked before and after.
+package struct FileReading: Hashable, Sendable {
+    package var content: ContentID
+    package var stamp: DiskStamp
+
+    package init(content: ContentID, stamp: DiskStamp) {
+        self.content = content
+        self.stamp = stamp
+    }
+
+    package var bytes: VersionBytes {
+        // Times before 1970 are rounded down, too.
+        VersionBytes(
+            content: content, modifiedMicroseconds: stamp.modified / 1000 - (stamp.modified % 1000 < 0 ? 1 : 0),
+            mode: stamp.isExecutable ? 1 : 0)
+    }
+}
+
+/// The folder that something lies in: a document, or one that the same intake makes.
+package enum IntakeFolder: Hashable, Sendable {
+    case document(DocumentID?)
+    case new(DiskPath)
+}
+
+/// What becomes of documents because of what lies on a disk.
+package enum IntakeStep: Hashable, Sendable {
+    /// The entry's version lies there still, maybe under another path or with another stamp.
+    case keep(MirrorEntry)
+    /// A folder is new, or the one of a document that has no entry yet.
+    case folder(DiskItem, in: IntakeFolder, present: DocumentID?)
+    /// A file is new. `present`: the document that is shown under its name and that no file shows yet.
+    case file(DiskPath, FileReading, in: IntakeFolder, present: DocumentID?)
+    /// A file was edited, on top of the version that the entry says.
+    case edit(MirrorEntry, FileReading)
+    /// Somebody moved or renamed it. `name` is `nil` where it kept its name on the disk.
+    case move(DocumentID, to: IntakeFolder, name: String?)
+    /// Somebody deleted it.
+    case drop(MirrorEntry)
+    /// It is ignored from now on: nothing happens to the document.
+    case forget(MirrorEntry)
+}
+
+/// What an intake does, and what has to wait.
+package struct MirrorIntake: Sendable {
+    /// In the order in which they are done: folders from the top.
+    package private(set) var steps: [IntakeStep] = []
+    /// Files and folders that must not be touched before another look: keys of entries, and paths.
+    package private(set) var waiting: Set<MirrorKey> = []
+    /// Deletions that a person has to confirm. Not empty: nothing is done at all.
+    package private(set) var held: [MirrorEntry] = []
+
+    private let wanted: WantedItems
+    private var folders: [DiskPath: IntakeFolder] = [.top: .document(nil)]
+    private var formerFolders: [DiskPath: DocumentID] = [:]
+    private var known: Set<DocumentID> = []
+    /// The copies of rivals that have an entry.
+    private var copies: Set<MirrorKey> = []
+
+    /// How long something has to be gone before that is a deletion, in milliseconds: programs that save by renaming leave a moment
+    /// without the file.
+    package static let absenceMilliseconds: Int64 = 2000
+
+    /// What is known besides what lies there.
+    package struct Circumstances {
+        /// The files that could be read. What had to be read and is not here waits.
+        package var readings: [DiskPath: FileReading]
+        /// How the directory should look.
+        package var wanted: WantedItems
+        package var ignoring: IgnoreRules
+        package var nowMilliseconds: Int64
+        /// True: deletions are meant, however many.
+        package var isConfirmed: Bool
+
+        package init(
+            readings: [DiskPath: FileReading], wanted: WantedItems, ignoring: IgnoreRules, nowMilliseconds: Int64,
+            isConfirmed: Bool = false
+        ) {
+            self.readings = readings
+            self.wanted = wanted
+            self.ignoring = ignoring
+            self.nowMilliseconds = nowMilliseconds
+            self.isConfirmed = isConfirmed
+        }
+    }
+
+    package init(_ look: MirrorLook, _ circumstances: Circumstances) {
+        let (readings, ignoring) = (circumstances.readings, circumstances.ignoring)
+        wanted = circumstances.wanted
+        var look = look
+        let ignored = look.missing.filter { ignoring.ignores($0.path, isFolder: $0.kind == .folder) }
+        let missing = look.missing.filter { !ignoring.ignores($0.path, isFolder: $0.kind == .folder) }
+        let entries = look.matches.map(\.entry) + missing
+        for entry in entries where entry.kind == .folder { formerFolders[entry.path] = entry.key.document }
+        known = Set((entries + ignored).filter { $0.key.rival == nil }.map(\.key.document))
+        copies = Set(entries.lazy.filter { $0.key.rival != nil }.map(\.key))
+        let unread = Set(look.unread.map(\.path))
+        let gone = look.takeByContent(readings, missing)
+        if !circumstances.isConfirmed, DeletionGuard.holds(gone, of: entries) {
+            held = gone.filter { $0.kind == .file }
+            return
+        }
+        for entry in ignored { steps.append(.forget(entry)) }
+        // Folders first, so that everything finds the one it lies in.
+        let matched = look.matches.sorted { ($0.item.path.depth, $0.item.path) < ($1.item.path.depth, $1.item.path) }
+        for match in matched where match.item.kind == .folder {
+            folders[match.item.path] = .document(match.entry.key.document)
+        }
+        // What lies in the mirror's own folder without an entry is nobody's document.
+        let new = look.new.filter { !$0.path.isBelow(.own) }
+        for item in new where item.kind == .folder { takeNewFolder(item) }
+        for match in matched { take(match, readings, unread) }
+        for item in new where item.kind == .file { takeNewFile(item, readings) }
+        let replaced = Set(new.map(\.path))
+        for entry in gone {
+            takeMissing(entry, isReplaced: replaced.contains(entry.path), circumstances.nowMilliseconds)
+        }
+    }
+
+    private func folder(of path: DiskPath) -> IntakeFolder { folders[path.folder] ?? .document(nil) }
+
+    /// The document that is shown under a name and that has no file yet.
+    private func present(_ path: DiskPath) -> DocumentID? {
+        guard case .document(let around) = folder(of: path) else { return nil }
+        return wanted.document(in: around, named: path.name).flatMap { known.contains($0) ? nil : $0 }
+    }
+
+    private mutating func takeNewFolder(_ item: DiskItem) {
+        let present = present(item.path)
+        steps.append(.folder(item, in: folder(of: item.path), present: present))
+        folders[item.path] = present.map { .document($0) } ?? .new(item.path)
+    }
+
+    private mutating func takeNewFile(_ item: DiskItem, _ readings: [DiskPath: FileReading]) {
+        guard let reading = readings[item.path] else {
+            // The document of that name gets no file before this one was read.
+            if let present = present(item.path) { waiting.insert(MirrorKey(document: present)) }
+            return
+        }
+        if let copy = wanted.copy(at: item.path), copy.content == reading.content, !copies.contains(copy.key) {
+            return steps.append(
+                .keep(
+                    MirrorEntry(
+                        path: item.path, key: copy.key, kind: .file, version: copy.version, content: copy.content,
+                        stamp: reading.stamp)))
+        }
+        steps.append(.file(item.path, reading, in: folder(of: item.path), present: present(item.path)))
+    }
+
+    private mutating func take(
+        _ match: MirrorLook.Match, _ readings: [DiskPath: FileReading], _ unread: Set<DiskPath>
+    ) {
+        var entry = match.entry
+        let isMoved = move(match)
+        if isMoved, entry.key.rival != nil {
+            // A renamed copy is a document of its own.
+            guard let reading = readings[match.item.path] ?? Self.unchanged(match) else {
+                waiting.insert(entry.key)
+                return
+            }
+            steps.append(.file(match.item.path, reading, in: folder(of: match.item.path), present: nil))
+            steps.append(.drop(entry))
+            return
+        }
+        (entry.path, entry.missingSince) = (match.item.path, nil)
+        if match.item.kind == .folder { entry.stamp = match.item.stamp }
+        guard match.item.kind == .file, unread.contains(match.item.path) else {
+            if entry != match.entry { steps.append(.keep(entry)) }
+            return
+        }
+        guard let reading = readings[match.item.path] else {
+            waiting.insert(entry.key)
+            if entry != match.entry { steps.append(.keep(entry)) }
+            return
+        }
+        if reading.content == entry.content, reading.bytes.mode == entry.mode {
+            entry.stamp = reading.stamp
+            steps.append(.keep(entry))
+        } else {
+            steps.append(.edit(entry, reading))
+        }
+    }
+
+    private static func unchanged(_ match: MirrorLook.Match) -> FileReading? {
+        guard match.item.stamp == match.entry.stamp else { return nil }
+        return FileReading(content: match.entry.content, stamp: match.item.stamp)
+    }
+
+    /// Says where something is now that somebody moved.
+    /// - Returns: true if it has another folder or another name.
+    private mutating func move(_ match: MirrorLook.Match) -> Bool {
+        let (old, new) = (match.entry.path, match.item.path)
+        // What lies aside, or where it should, was put there by the mirror.
+        if old == new || new.isBelow(.work) || old.isBelow(.work) || wanted.path(of: match.entry.key) == new {
+            return false
+        }
+        let former: IntakeFolder = .document(old.folder.isTop ? nil : formerFolders[old.folder])
+        let keepsName = old.name.utf8.elementsEqual(new.name.utf8)
+        if keepsName, folder(of: new) == former { return false }
+        if match.entry.key.rival == nil {
+            steps.append(.move(match.entry.key.document, to: folder(of: new), name: keepsName ? nil : new.name))
+        }
+        return true
+    }
+
+    /// - Parameter isReplaced: something of another kind is in its place, so it will not come back.
+    private mutating func takeMissing(_ entry: MirrorEntry, isReplaced: Bool, _ now: Int64) {
+        var entry = entry
+        guard let since = entry.missingSince, since <= now else {
+            if isReplaced { return steps.append(.drop(entry)) }
+            entry.missingSince = now
+            waiting.insert(entry.key)
+            return steps.append(.keep(entry))
+        }
+        if isReplaced || now - since >= Self.absenceMilliseconds { return steps.append(.drop(entry)) }
+        waiting.insert(entry.key)
+    }
+}
+
+extension MirrorLook {
+    /// Finds files that are gone among new ones with the same bytes.
+    /// - Returns: the rest of the missing.
+    fileprivate mutating func takeByContent(
+        _ readings: [DiskPath: FileReading], _ missing: [MirrorEntry]
+    ) -> [MirrorEntry] {
+        var byContent: [ContentID: [DiskItem]] = [:]
+        for item in new where item.kind == .file {
+            guard item.stamp.size > 0, let content = readings[item.path]?.content else { continue }
+            byContent[content, default: []].append(item)
+        }
+        var taken: Set<DiskPath> = []
+        let rest = missing.filter { entry in
+            guard entry.kind == .file, entry.key.rival == nil, let candidates = byContent[entry.content] else {
+                return true
+            }
+            // The same name in another folder, else another name in the same folder, else the first.
+            let name = entry.path.name
+            let open = candidates.filter { !taken.contains($0.path) }
+            let found =
+                open.first { $0.path.name.utf8.elementsEqual(name.utf8) }
+                ?? open.first { $0.path.folder == entry.path.folder } ?? open.first
+            guard let found else { return true }
+            taken.insert(found.path)
+            add(Match(entry: entry, item: found))
+            return false
+        }
+        drop(new: taken)
+        return rest
+    }
+}

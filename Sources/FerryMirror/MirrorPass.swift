@@ -1,0 +1,112 @@
+import FerryCore
+import FerryDocuments
+
+/// Brings a directory and the documents into step, once: first what people did in the directory goes to the documents, then what became
+/// of the documents goes to the directory.
+///
+/// Invariants:
+/// - An edit supersedes the version that the entry says was on the disk, whatever is current by now.
+/// - No step destroys bytes that are no version. A file goes from its place first, and is looked at where nobody else finds it: what is not
+///   as the entry says becomes a version.
+/// - A crash between two steps leaves files in the mirror's own folder under names that say what they are. The next pass goes on with them.
+package struct MirrorPass<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Base.Source {
+    package let disk: Disk
+    package let base: Base
+    package var preference: IntakeWriter.Preference = .both
+    /// True: deletions are meant, however many.
+    package var isConfirmed = false
+    /// A file is read once nobody wrote to it for so long, in milliseconds.
+    package var quietMilliseconds: Int64 = 200
+
+    package init(_ disk: Disk, _ base: Base) {
+        self.disk = disk
+        self.base = base
+    }
+
+    package func run() throws -> MirrorReport {
+        var report = MirrorReport()
+        try MirrorWork(disk, base).recover(&report)
+        let ignoring = try disk.ignoreText().map(IgnoreRules.init) ?? .builtIn
+        guard let waiting = try takeIn(ignoring, &report) else { return report }
+        try MirrorOutflow(disk, base).run(ignoring, waiting, &report)
+        return report
+    }
+
+    /// Takes what people did in the directory.
+    /// - Returns: what must not be touched now; `nil` where deletions are held.
+    private func takeIn(_ ignoring: IgnoreRules, _ report: inout MirrorReport) throws -> Set<MirrorKey>? {
+        let entries = try base.entries()
+        let scan = try disk.scan(ignoring)
+        report.left += scan.left
+        report.folders = scan.items.filter { $0.kind == .folder && !$0.path.isBelow(.own) }.map(\.path)
+        let look = MirrorLook(entries, scan.items)
+        let readings = try read(look.unread, &report)
+        let wanted = WantedItems(try base.tree(), entries: entries, rules: disk.rules, ignoring: ignoring)
+        let intake = MirrorIntake(
+            look,
+            .init(
+                readings: readings, wanted: wanted, ignoring: ignoring, nowMilliseconds: base.nowMilliseconds(),
+                isConfirmed: isConfirmed))
+        if !intake.held.isEmpty {
+            report.held = intake.held.count
+            return nil
+        }
+        report.waiting += intake.waiting.count
+        if !intake.steps.isEmpty {
+            let counts = try base.change { rows in
+                try IntakeWriter.apply(intake.steps, to: rows, preferring: preference)
+            }
+            report.taken += counts.added + counts.saved
+            report.moved += counts.moved
+            report.removed += counts.dropped
+        }
+        return intake.waiting
+    }
+
+    /// Reads files that nobody writes to.
+    private func read(_ items: [DiskItem], _ report: inout MirrorReport) throws -> [DiskPath: FileReading] {
+        let now = base.nowMilliseconds()
+        let quiet = try items.filter { item in
+            let isQuiet = Self.isQuiet(item.stamp, now, quietMilliseconds)
+            return try isQuiet && !disk.isOpenForWriting(item.path)
+        }
+        report.waiting += items.count - quiet.count
+        if quiet.count < items.count {
+            let read = Set(quiet.map(\.path))
+            for item in items where !read.contains(item.path) {
+                if let reason = try disk.waitReason(item.path) {
+                    report.left.append(.init(path: item.path.text, reason: reason))
+                }
+            }
+        }
+        if quiet.isEmpty { return [:] }
+        var readings: [DiskPath: FileReading] = [:]
+        let results = try base.store(quiet.map { disk.source(at: $0.path) })
+        for (item, result) in zip(quiet, results) {
+            switch result {
+            case .success(let content):
+                // Only what nobody touched between two looks is what was read.
+                guard try disk.item(at: item.path)?.stamp == item.stamp else {
+                    report.waiting += 1
+                    continue
+                }
+                readings[item.path] = FileReading(content: content, stamp: item.stamp)
+            case .failure(let error):
+                if error.code == .busy || error.code == .nothingFound {
+                    report.waiting += 1
+                } else {
+                    report.left.append(.init(path: item.path.text, reason: error.message))
+                }
+            }
+        }
+        return readings
+    }
+
+    /// A time in the future is a wrong clock's, or was given to the file: the other one decides.
+    private static func isQuiet(_ stamp: DiskStamp, _ now: Int64, _ quiet: Int64) -> Bool {
+        [stamp.modified, stamp.changed].allSatisfy { time in
+            let milliseconds = time / 1_000_000
+            return milliseconds > now || now - milliseconds >= quiet
+        }
+    }
+}

@@ -1,0 +1,183 @@
+import FerryCore
+import FerryDocuments
+
+/// What a mirror has to know of the documents, at one moment.
+package struct MirrorTree: Sendable {
+    package let tree: DocumentTree
+    /// The versions that are shown, and their rivals.
+    package let versions: [VersionID: VersionRow]
+    /// What devices are called.
+    package let deviceNames: [DeviceID: String]
+
+    package init(tree: DocumentTree, versions: [VersionRow], deviceNames: [DeviceID: String]) {
+        self.tree = tree
+        let needed = Set(tree.entries.filter(\.isShown).flatMap { [$0.version].compactMap { $0 } + $0.rivals })
+        self.versions = Dictionary(
+            versions.lazy.filter { needed.contains($0.id) }.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first }
+        )
+        self.deviceNames = deviceNames
+    }
+
+    package init(
+        documents: [DocumentRow], versions: [VersionRow], sizes: [ContentID: Int] = [:],
+        deviceNames: [DeviceID: String] = [:]
+    ) {
+        let tree = DocumentTree(documents: documents, versions: versions) { sizes[$0] }
+        self.init(tree: tree, versions: versions, deviceNames: deviceNames)
+    }
+}
+
+extension MirrorTree {
+    /// True for a document of which no row says what became of it: the folder that it was moved into, or the version that is shown, has not
+    /// arrived. Nothing is removed from a disk for lack of a row.
+    func isUnknown(_ document: DocumentID) -> Bool { tree[document]?.version == nil }
+}
+
+/// A file or folder as it should lie in a mirror.
+package struct WantedItem: Hashable, Sendable {
+    package var path: DiskPath
+    package var key: MirrorKey
+    package var kind: DiskItem.Kind
+    package var version: VersionID
+    package var content: ContentID
+    package var mode: Int64
+    package var modifiedMicroseconds: Int64
+}
+
+/// How a mirror should look: what is shown, under names that the disk takes, with the copies of rivals.
+///
+/// Invariants:
+/// - No two items have one path, nor paths that the disk takes for one.
+/// - A folder stands before what is in it.
+package struct WantedItems: Sendable {
+    package private(set) var items: [WantedItem] = []
+    /// Documents that cannot lie there, and why.
+    package private(set) var left: [DiskScan.Left] = []
+    /// Documents that lie there under another name than their own.
+    package private(set) var renamed: [DiskScan.Left] = []
+    private var children: [Place: DocumentID] = [:]
+    private var paths: [MirrorKey: DiskPath] = [:]
+    private var copies: [DiskPath: WantedItem] = [:]
+
+    private struct Place: Hashable {
+        var folder: DocumentID?
+        var name: [UInt8]
+    }
+
+    private let rules: DiskRules
+
+    /// - Parameter entries: where copies of rivals lie by now. A copy keeps its name while somebody edits it.
+    package init(_ state: MirrorTree, entries: [MirrorEntry], rules: DiskRules, ignoring: IgnoreRules) {
+        self.rules = rules
+        var copies: [MirrorKey: DiskPath] = [:]
+        for entry in entries where entry.key.rival != nil { copies[entry.key] = entry.path }
+        // No recursion: a tree may be deep.
+        var next: [(folder: DocumentID?, path: DiskPath)] = [(nil, .top)]
+        var place = 0
+        while place < next.count {
+            let (folder, path) = next[place]
+            place += 1
+            next += add(state, folder, path, copies, ignoring)
+        }
+        for item in items {
+            paths[item.key] = item.path
+            if item.key.rival != nil { self.copies[item.path] = item }
+        }
+    }
+
+    /// The copy of a rival that should lie at a path.
+    package func copy(at path: DiskPath) -> WantedItem? { copies[path] }
+
+    /// Where something should lie.
+    package func path(of key: MirrorKey) -> DiskPath? { paths[key] }
+
+    /// The document that lies in a folder under a name of the disk's.
+    package func document(in folder: DocumentID?, named name: String) -> DocumentID? {
+        children[Place(folder: folder, name: rules.key(name))]
+    }
+
+    /// Adds what is in a folder.
+    /// - Returns: its folders.
+    private mutating func add(
+        _ state: MirrorTree, _ folder: DocumentID?, _ path: DiskPath, _ copies: [MirrorKey: DiskPath],
+        _ ignoring: IgnoreRules
+    ) -> [(folder: DocumentID?, path: DiskPath)] {
+        var taken: Set<[UInt8]> = []
+        var folders: [(folder: DocumentID?, path: DiskPath)] = []
+        var conflicts: [(entry: DocumentTree.Entry, path: DiskPath)] = []
+        for entry in state.tree.shown(in: folder) {
+            let own = path.appending(entry.name)
+            if entry.kind == .package || entry.kind == .link {
+                left.append(.init(path: own.text, reason: "it is a \(entry.kind == .link ? "link" : "package")"))
+                continue
+            }
+            if ignoring.ignoresHere(own, isFolder: entry.kind == .folder) {
+                left.append(.init(path: own.text, reason: "files of this name are ignored"))
+                continue
+            }
+            var name = entry.name
+            if rules.refuses(name) || taken.contains(rules.key(name)) {
+                name = LocalName.of(entry.name, entry.id, rules)
+                renamed.append(.init(path: own.text, reason: "it is “\(name)” here: the disk does not take its name"))
+            }
+            taken.insert(rules.key(name))
+            children[Place(folder: folder, name: rules.key(name))] = entry.id
+            let place = path.appending(name)
+            guard let item = Self.item(entry, state, place) else { continue }
+            items.append(item)
+            if entry.kind == .folder { folders.append((entry.id, place)) }
+            if !entry.rivals.isEmpty { conflicts.append((entry, place)) }
+        }
+        for (entry, place) in conflicts where entry.kind == .file { addCopies(entry, place, state, copies, &taken) }
+        return folders
+    }
+
+    private static func item(_ entry: DocumentTree.Entry, _ state: MirrorTree, _ path: DiskPath) -> WantedItem? {
+        guard let id = entry.version, let version = state.versions[id] else { return nil }
+        // A deleted folder with something in it has no content, and is there all the same.
+        guard let content = version.content ?? (entry.kind == .folder ? .zero : nil) else { return nil }
+        return WantedItem(
+            path: path, key: MirrorKey(document: entry.id), kind: entry.kind == .folder ? .folder : .file, version: id,
+            content: content, mode: version.mode & 1, modifiedMicroseconds: version.modifiedMicroseconds)
+    }
+
+    private mutating func addCopies(
+        _ entry: DocumentTree.Entry, _ path: DiskPath, _ state: MirrorTree, _ copies: [MirrorKey: DiskPath],
+        _ taken: inout Set<[UInt8]>
+    ) {
+        let rivals = entry.rivals.compactMap { state.versions[$0] }
+        var names: [VersionID: String] = [:]
+        // Copies that are there keep their names, and the others go around them.
+        for rival in rivals {
+            guard let present = copies[MirrorKey(document: entry.id, rival: rival.id)], present.folder == path.folder,
+                LocalName.isOfCopy(present.name, of: path.name), taken.insert(rules.key(present.name)).inserted
+            else { continue }
+            names[rival.id] = present.name
+        }
+        for rival in rivals where names[rival.id] == nil {
+            var number = 1
+            var name: String
+            repeat {
+                name = LocalName.ofCopy(
+                    path.name, label: rival.device.flatMap { state.deviceNames[$0] } ?? "",
+                    madeMilliseconds: rival.madeMilliseconds, number: number)
+                if rules.refuses(name) { name = LocalName.of(name, entry.id, rules) }
+                number += 1
+            } while !taken.insert(rules.key(name)).inserted && number < 10_000
+            names[rival.id] = name
+        }
+        for rival in rivals {
+            guard let name = names[rival.id], let content = rival.content else { continue }
+            items.append(
+                WantedItem(
+                    path: path.folder.appending(name), key: MirrorKey(document: entry.id, rival: rival.id), kind: .file,
+                    version: rival.id, content: content, mode: rival.mode & 1,
+                    modifiedMicroseconds: rival.modifiedMicroseconds))
+        }
+    }
+}
+
+extension ContentID {
+    /// What folders have in a mirror's table.
+    package static let zero = ContentID(high: 0, low: 0)
+}

@@ -1,0 +1,121 @@
+import FerryCore
+import FerryDocuments
+
+/// The names of files in a mirror's own folder.
+enum WorkName {
+    /// A file that is being written, and that nobody has seen.
+    static func new(_ version: VersionID) -> String { "new-" + version.hex }
+
+    /// A file that comes out of its place, or, before both exchange their names, the one that comes in.
+    /// - Parameter incoming: the version that comes in its place; `nil` where nothing does.
+    static func out(_ document: DocumentID, _ version: VersionID, _ incoming: VersionID?) -> String {
+        "out-\(document.hex)-\(version.hex)" + (incoming.map { "-" + $0.hex } ?? "")
+    }
+
+    /// Reads a name that `out` made.
+    static func parseOut(_ name: String) -> (document: DocumentID, version: VersionID, incoming: VersionID?)? {
+        let parts = name.split(separator: "-", omittingEmptySubsequences: false).map(String.init)
+        guard (3...4).contains(parts.count), parts[0] == "out", let document = DocumentID(parts[1]),
+            let version = VersionID(parts[2])
+        else { return nil }
+        if parts.count == 3 { return (document, version, nil) }
+        guard let incoming = VersionID(parts[3]) else { return nil }
+        return (document, version, incoming)
+    }
+}
+
+/// What lies in a mirror's own folder at the beginning of a pass: what a process left that died, and files that somebody wrote to while
+/// they were taken from their place.
+struct MirrorWork<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Base.Source {
+    private let disk: Disk
+    private let base: Base
+
+    init(_ disk: Disk, _ base: Base) {
+        self.disk = disk
+        self.base = base
+    }
+
+    func recover(_ report: inout MirrorReport) throws {
+        let names = try disk.workNames()
+        if names.isEmpty { return }
+        let entries = try base.entries()
+        for name in names.sorted() {
+            if let out = WorkName.parseOut(name) {
+                let isPlaced = out.incoming.map { !names.contains(WorkName.new($0)) } ?? false
+                try recover(name, out, entries, isPlaced: isPlaced, &report)
+            } else if name.hasPrefix("new-") {
+                try disk.removeWork(name)
+            }
+        }
+    }
+
+    /// - Parameter isPlaced: where something came out, another version came in.
+    private func recover(
+        _ name: String, _ out: (document: DocumentID, version: VersionID, incoming: VersionID?),
+        _ entries: [MirrorEntry], isPlaced: Bool, _ report: inout MirrorReport
+    ) throws {
+        let path = DiskPath.work.appending(name)
+        guard let before = try disk.item(at: path), before.kind == .file else { return }
+        // A copy of a rival is removed, and never replaced.
+        let entry = entries.first {
+            $0.key.document == out.document && $0.version == out.version && ($0.key.rival == nil || out.incoming == nil)
+        }
+        let reading = try read(path, before)
+        guard let reading else {
+            report.waiting += 1
+            return
+        }
+        let incoming = try base.change { rows in
+            try rows.versions(of: out.document).first { $0.id == out.incoming }?.content
+        }
+        // The process died before the file that came in got its name: back to where it was.
+        if let entry, reading.content != incoming || incoming == entry.content,
+            try disk.item(at: entry.path) == nil, try disk.rename(path, to: entry.path)
+        {
+            return
+        }
+        let isSaved = try base.change { rows in
+            if isPlaced, var entry, let version = out.incoming, let incoming, reading.content != incoming {
+                // The process died before it noted what came in. How that looked then is not known, so it is read.
+                (entry.version, entry.content) = (version, incoming)
+                entry.stamp = DiskStamp(inode: 0, isExecutable: entry.stamp.isExecutable)
+                try rows.put(entry)
+            }
+            return try Self.save(reading, out, rows)
+        }
+        if isSaved { report.taken += 1 }
+        try disk.synchronize()
+        try disk.removeWork(name)
+    }
+
+    private func read(_ path: DiskPath, _ before: DiskItem) throws -> FileReading? {
+        if try disk.isOpenForWriting(path) { return nil }
+        guard case .success(let content) = try base.store([disk.source(at: path)])[0],
+            try disk.item(at: path)?.stamp == before.stamp
+        else { return nil }
+        return FileReading(content: content, stamp: before.stamp)
+    }
+
+    /// Saves what is no version of the document.
+    /// - Returns: true if it was none.
+    private static func save(
+        _ reading: FileReading, _ out: (document: DocumentID, version: VersionID, incoming: VersionID?),
+        _ rows: any MirrorRows
+    ) throws -> Bool {
+        guard try rows.document(out.document) != nil else {
+            let name = "recovered \(out.document.hex.prefix(8))"
+            let id = try DocumentID.free(folder: nil, name: name, kind: .file, isTaken: rows.isTaken)
+            try rows.apply(
+                .making(DocumentRow(id: id, name: name, kind: .file), reading.bytes, by: rows.author))
+            return true
+        }
+        let versions = try rows.versions(of: out.document)
+        if versions.contains(where: { $0.content == reading.content }) { return false }
+        guard let edited = versions.first(where: { $0.id == out.version }) else {
+            try rows.apply(.joining(reading.bytes, to: out.document, by: rows.author))
+            return true
+        }
+        try rows.apply(.saving(reading.bytes, over: edited, among: versions, by: rows.author))
+        return true
+    }
+}
