@@ -1,5 +1,6 @@
 import FerryContainer
 import FerryCore
+import FerryStore
 import FerryTestSupport
 import Foundation
 import XCTest
@@ -138,6 +139,7 @@ final class MirrorFolderTests: XCTestCase {
         try FileManager.default.removeItem(atPath: home.path(0, copy))
         try home.assertBoth(["note.md": files["note.md"] ?? ""])
         XCTAssertEqual(try home.stores.second.conflicts().count, 0)
+        XCTAssertFalse(try home.stores.second.document(at: "note.md").wasDeletedElsewhere, "only its rival was dropped")
     }
 
     func testARenamedCopyIsADocument() throws {
@@ -160,6 +162,7 @@ final class MirrorFolderTests: XCTestCase {
         try FileManager.default.removeItem(atPath: home.path(0, "a"))
         try home.write(1, "a", "two")
         try home.assertBoth(["a": "two"])
+        XCTAssertTrue(try home.stores.first.document(at: "a").wasDeletedElsewhere)
     }
 
     func testAnEmptiedDirectoryDeletesNothing() throws {
@@ -328,7 +331,7 @@ final class MirrorFolderTests: XCTestCase {
         try home.write(0, "big", String(repeating: "a", count: 100_000))
         try home.settle()
         let source = home.stores.folder.appendingPathComponent("source")
-        try Data(String(repeating: "a", count: 99_999).utf8 + "b".utf8).write(to: source)
+        try Data((String(repeating: "a", count: 99_999) + "b").utf8).write(to: source)
         try home.run("rsync", "--inplace", "-t", source.path, "big", in: 0)
         try home.settle()
         XCTAssertEqual(try home.files(1)["big"]?.last, "b")
