@@ -295,6 +295,36 @@ final class MirrorFolderTests: XCTestCase {
         XCTAssertTrue(try directory.removeFolder(at: DiskPath("f")), "what systems litter goes along")
     }
 
+    // MARK: In an app
+
+    func testAnAppKeepsADirectoryInStep() async throws {
+        let stores = try TwoDocumentStores()
+        let directory = stores.folder.appendingPathComponent("Papers")
+        let mirrors = DocumentMirrors(stores.first)
+        try await stores.first.add(stores.file("one"), at: "note.md")
+        let summary = try await mirrors.add(directory)
+        XCTAssertEqual(summary.written, 1)
+        XCTAssertEqual(try mirrors.list().map(\.directory.lastPathComponent), ["Papers"])
+        var events = mirrors.events.makeAsyncIterator()
+        mirrors.start()
+        // What a program saves comes to the documents, and what the app saves comes to the directory.
+        try Data("two".utf8).write(to: directory.appendingPathComponent("note.md"))
+        while case .passed(_, let summary) = await events.next(), summary.taken == 0 {}
+        let note = try stores.first.document(at: "note.md")
+        XCTAssertEqual(note.byteCount, 3)
+        try await stores.first.add(stores.file("by the app"), at: "Folder/app.md")
+        while case .passed(_, let summary) = await events.next(), summary.written == 0 {}
+        XCTAssertEqual(
+            try String(contentsOf: directory.appendingPathComponent("Folder/app.md"), encoding: .utf8), "by the app")
+        mirrors.stop()
+        try mirrors.remove(directory)
+        XCTAssertEqual(try mirrors.list().count, 0)
+        do {
+            try await mirrors.sync(directory)
+            XCTFail("it is no mirror any more")
+        } catch let error as FerryError { XCTAssertEqual(error.code, .nothingFound) }
+    }
+
     // MARK: Programs
 
     func testProgramsThatPeopleWriteWith() throws {
