@@ -6,6 +6,7 @@
 @_exported import FerryEngine
 @_exported import FerryKeyValue
 @_exported import FerryLive
+@_exported import FerryMirror
 @_exported import FerrySchema
 @_exported import FerrySeal
 @_exported import FerryStore

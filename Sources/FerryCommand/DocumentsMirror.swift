@@ -34,7 +34,7 @@ struct DocumentsMirror: DatabaseCommand {
     @Argument(help: "The directory; it is made if need be.", completion: .directory) var directory: String?
     @Option(help: "Where a file and a document meet: both (versions), disk or documents.")
     var prefer: String?
-    @Flag(help: "Take a directory that was another database's mirror.") var adopt = false
+    @Flag(help: "Take a directory that was another database's mirror, or begin anew.") var adopt = false
     @Flag(help: "The files that are gone are deleted.") var confirmDeletions = false
     @Flag(help: "The files that are gone come back.") var bringBack = false
     @Flag(help: "End the mirror. Files and documents stay.") var stop = false
@@ -97,9 +97,9 @@ struct MirrorJSON: Encodable {
     var moved: Int?
     var removed: Int?
     /// How many files are gone and wait for a person's word.
-    var held: Int?
+    var gone: Int?
     /// Files that somebody writes.
-    var waiting: Int?
+    var writing: Int?
     var conflicts: Int?
     var left: [Left]?
     /// Documents under another name than their own.
@@ -112,7 +112,7 @@ struct MirrorJSON: Encodable {
     init(_ mirror: MirrorRecord, _ report: MirrorReport) {
         directory = mirror.directory
         (taken, written, moved, removed) = (report.taken, report.written, report.moved, report.removed)
-        (held, waiting, conflicts) = (report.held, report.waiting, report.conflicts)
+        (gone, writing, conflicts) = (report.held, report.waiting, report.conflicts)
         left = report.left.map { Left(path: $0.path, reason: $0.reason) }
         renamed = report.renamed.map { Left(path: $0.path, reason: $0.reason) }
     }
@@ -126,7 +126,7 @@ struct MirrorJSON: Encodable {
         directory = mirror.directory
         stopped = isStopped
         if isStopped != nil { return }
-        held = mirror.held
+        gone = mirror.held
         sinceMilliseconds = mirror.sinceMilliseconds
         code = mirror.problem?.code.rawValue
         reason = mirror.problem?.message
@@ -149,6 +149,14 @@ enum MirrorPage {
             }
             if let problem = mirror.problem { try console.answer("  \(problem.message)\(age)") }
         }
+    }
+
+    /// Warns of a mirror that rests.
+    static func tellRest(_ mirror: MirrorRecord, _ database: String, _ console: Console) {
+        let age = Wording.waiting(
+            sinceMilliseconds: mirror.sinceMilliseconds, now: ReplicaEnvironment.live.clock.milliseconds())
+        if mirror.held > 0 { console.warn(held(mirror.held, mirror, database).message + age) }
+        if let problem = mirror.problem { console.warn(problem.message + age) }
     }
 
     /// What a pass did, in a sentence.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Ferry
 import FerryDocuments
+import FerryMirror
 
 /// `ferry leave`.
 struct LeaveCommand: DatabaseCommand {
@@ -58,6 +59,7 @@ struct LeaveCommand: DatabaseCommand {
             let count = try DiskFiles.write(DocumentAccess(replica), to: documents)
             try console.say("\(Wording.count(count, "document is", "documents are")) in \(documents).")
         }
+        let mirrors = try Mirrors(replica).list()
         let report: LeaveReport
         do {
             report = try replica.leave(discardingDocuments: discardDocuments || documents != nil)
@@ -65,6 +67,8 @@ struct LeaveCommand: DatabaseCommand {
             error.message += " On the command line: --documents DIR, or --discard-documents."
             throw error
         }
+        // The files of a mirror stay.
+        for mirror in mirrors { Mirrors.removeMarker(of: mirror) }
         if console.isJSON { return try console.emit(report) }
         try console.say(
             "\(argument.database) belongs to no container any more; its rows stay. "

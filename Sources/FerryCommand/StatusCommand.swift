@@ -1,5 +1,6 @@
 import ArgumentParser
 import Ferry
+import FerryMirror
 
 /// `ferry status`.
 struct StatusCommand: DatabaseCommand {
@@ -45,10 +46,12 @@ struct StatusCommand: DatabaseCommand {
     @OptionGroup var output: OutputOptions
 
     func perform(_ console: Console) throws {
-        let report = try Replica(path: argument.database).status()
+        let replica = try Replica(path: argument.database)
+        let report = try replica.status()
         if check { return try StatusCheck(report).tell(console) }
         if console.isJSON { return try console.emit(report) }
         let page = StatusPage(report, database: argument.database, now: ReplicaEnvironment.live.clock.milliseconds())
         for line in page.lines(console) { try console.answer(line) }
+        for mirror in try Mirrors(replica).list() { MirrorPage.tellRest(mirror, argument.database, console) }
     }
 }

@@ -20,6 +20,14 @@ package struct VersionHistory: Sendable {
         return found
     }
 
+    /// Whether a deletion took away a version that lies behind another one. A deletion that dropped a rival alone says nothing of the
+    /// version that is shown.
+    func deletes(_ deletion: VersionRow, behind version: VersionRow) -> Bool {
+        // A version may be gone that the other one names.
+        let behind = past(of: [version]).union(version.supersedes)
+        return deletion.supersedes.isEmpty || deletion.supersedes.contains { behind.contains($0) }
+    }
+
     /// The nearest version behind both; `nil` where there is none, or several of which none lies behind another. Several would
     /// each make another merge, and one of these might take an edit back.
     package func base(of ours: VersionRow, _ theirs: VersionRow) -> VersionRow? {

@@ -140,13 +140,19 @@ package struct MirrorIntake: Sendable {
             return
         }
         if let copy = wanted.copy(at: item.path), copy.content == reading.content, !copies.contains(copy.key) {
-            return steps.append(
-                .keep(
-                    MirrorEntry(
-                        path: item.path, key: copy.key, kind: .file, version: copy.version, content: copy.content,
-                        stamp: reading.stamp)))
+            return takeCopy(copy, reading)
         }
         steps.append(.file(item.path, reading, in: folder(of: item.path), present: present(item.path)))
+    }
+
+    /// The copy of a rival that the mirror wrote before it died. Somebody may have changed its mode since.
+    private mutating func takeCopy(_ copy: WantedItem, _ reading: FileReading) {
+        var entry = MirrorEntry(
+            path: copy.path, key: copy.key, kind: .file, version: copy.version, content: copy.content,
+            stamp: reading.stamp)
+        if entry.mode == copy.mode { return steps.append(.keep(entry)) }
+        entry.stamp.isExecutable = copy.mode == 1
+        steps.append(.edit(entry, reading))
     }
 
     private mutating func take(

@@ -459,6 +459,94 @@ final class DocumentsCommandTests: XCTestCase {
             try workshop.succeed("documents", "a.sqlite", "attachments").output.contains("No column"))
     }
 
+    // MARK: Mirrors
+
+    func testAMirrorIsKeptInStepBySync() throws {
+        let workshop = try two()
+        XCTAssertTrue(
+            try workshop.succeed("documents", "a.sqlite", "mirror").output.contains("no mirror on this device"))
+        XCTAssertTrue(try workshop.succeed("documents", "a.sqlite", "mirror", "A").output.contains("wrote 2 files"))
+        XCTAssertEqual(try read(workshop, "A/Scores/notes.md"), "one")
+        try workshop.succeed("documents", "b.sqlite", "mirror", "B")
+        try write(workshop, "B/Scores/notes.md", "two")
+        try write(workshop, "B/new.md", "new")
+        try syncAll(workshop)
+        XCTAssertEqual(try read(workshop, "A/Scores/notes.md"), "two")
+        XCTAssertEqual(try read(workshop, "A/new.md"), "new")
+        let report = try workshop.succeed("documents", "a.sqlite", "mirror", "A", "--json").json()
+        XCTAssertEqual(report["taken"] as? Int, 0)
+        XCTAssertEqual(report["written"] as? Int, 0)
+        try workshop.fail(
+            "documents", "b.sqlite", "mirror", "A", status: 69, code: "mirrorMissing", mentioning: "--adopt")
+        try workshop.fail("documents", "a.sqlite", "mirror", "C", "--stop", status: 1, code: "nothingFound")
+        for wrong in [["--stop"], ["A", "--stop", "--bring-back"], ["A", "--prefer", "me"]] {
+            XCTAssertEqual(
+                try workshop.run([Workshop.binary, "documents", "a.sqlite", "mirror"] + wrong).status, 64, "\(wrong)")
+        }
+        try workshop.succeed("documents", "a.sqlite", "mirror", "A", "--stop")
+        XCTAssertEqual(try read(workshop, "A/new.md"), "new")
+        XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("A/.ferry-mirror")))
+    }
+
+    func testAnEmptiedMirrorAsks() throws {
+        let workshop = try two()
+        for number in 0..<25 { try write(workshop, "n\(number)", "\(number)") }
+        try workshop.succeed("documents", "a.sqlite", "mirror", "A")
+        for number in 0..<25 { try write(workshop, "A/n\(number)", "\(number)") }
+        try workshop.succeed("documents", "a.sqlite", "mirror", "A")
+        for number in 0..<25 { try FileManager.default.removeItem(atPath: workshop.path("A/n\(number)")) }
+        let held = try workshop.ferry("documents", "a.sqlite", "mirror", "A", "--json")
+        XCTAssertEqual(held.status, 65)
+        XCTAssertEqual(try held.json()["gone"] as? Int, 25)
+        let synced = try workshop.ferry("sync", "a.sqlite")
+        XCTAssertEqual(synced.status, 0)
+        XCTAssertTrue(synced.errors.contains("--confirm-deletions"), synced.errors)
+        XCTAssertTrue(try workshop.ferry("status", "a.sqlite").errors.contains("25 files are gone"))
+        XCTAssertEqual(try list(workshop, "a.sqlite").count, 27)
+        try workshop.succeed("documents", "a.sqlite", "mirror", "A", "--bring-back")
+        XCTAssertEqual(try read(workshop, "A/n7"), "7")
+        for number in 0..<25 { try FileManager.default.removeItem(atPath: workshop.path("A/n\(number)")) }
+        try workshop.succeed("documents", "a.sqlite", "mirror", "A", "--confirm-deletions")
+        XCTAssertEqual(try list(workshop, "a.sqlite").count, 2)
+    }
+
+    func testWhoPrefersASideGetsIt() throws {
+        for (side, text) in [("disk", "mine"), ("documents", "one")] {
+            let workshop = try two()
+            try FileManager.default.createDirectory(
+                atPath: workshop.path("A/Scores"), withIntermediateDirectories: true)
+            try write(workshop, "A/Scores/notes.md", "mine")
+            try workshop.succeed("documents", "a.sqlite", "mirror", "A", "--prefer", side)
+            XCTAssertEqual(try read(workshop, "A/Scores/notes.md"), text)
+            XCTAssertTrue(try workshop.succeed("documents", "a.sqlite", "conflicts").output.contains("No document"))
+            let versions = try workshop.succeed("documents", "a.sqlite", "versions", "Scores/notes.md", "--json").json()
+            XCTAssertGreaterThan((versions["versions"] as? [Any])?.count ?? 0, 1, "the other side is in the past")
+        }
+    }
+
+    func testAWatchKeepsAMirrorInStep() throws {
+        let workshop = try two()
+        try workshop.succeed("documents", "a.sqlite", "mirror", "A")
+        try workshop.succeed("documents", "b.sqlite", "mirror", "B")
+        let watch = try Watch(workshop, "a.sqlite")
+        _ = watch.event { $0["event"] as? String == "synced" }
+        try write(workshop, "A/Scores/notes.md", "by hand")
+        let event = watch.event { $0["event"] as? String == "mirrored" && $0["taken"] as? Int == 1 }
+        XCTAssertEqual(
+            event?["directory"] as? String, URL(fileURLWithPath: workshop.path("A")).resolvingSymlinksInPath().path)
+        _ = watch.event {
+            $0["event"] as? String == "synced" && ($0["published"] as? [String: Any])?["changes"] as? Int ?? 0 > 0
+        }
+        try workshop.succeed("sync", "b.sqlite")
+        XCTAssertEqual(try read(workshop, "B/Scores/notes.md"), "by hand")
+        try write(workshop, "B/Scores/other.md", "from b")
+        try workshop.succeed("sync", "b.sqlite")
+        _ = watch.event { $0["event"] as? String == "mirrored" && $0["written"] as? Int == 1 }
+        XCTAssertEqual(try read(workshop, "A/Scores/other.md"), "from b")
+        watch.send(SIGTERM)
+        XCTAssertEqual(watch.wait(), 0)
+    }
+
     // MARK: Leaving and carrying away
 
     func testLeavingAsksWhatBecomesOfDocuments() throws {

@@ -167,6 +167,14 @@ private final class Scenario {
         try hold("documents retention", ["documents", "a.sqlite", "retention", "--forever"])
         try hold("documents retention", ["documents", "a.sqlite", "retention", "--days", "30"])
         try hold("documents verify", ["documents", "a.sqlite", "verify", "--contents"])
+        try hold("documents mirror", ["documents", "a.sqlite", "mirror", "Papers"])
+        try FileManager.default.createSymbolicLink(
+            atPath: workshop.path("Papers/link"), withDestinationPath: workshop.path("Papers"))
+        try hold("documents mirror", ["documents", "a.sqlite", "mirror", "Papers"])
+        try FileManager.default.moveItem(atPath: workshop.path("Papers"), toPath: workshop.path("Away"))
+        try workshop.fail("documents", "a.sqlite", "mirror", "Papers", status: 69, code: "mirrorMissing")
+        try hold("documents mirror", ["documents", "a.sqlite", "mirror"])
+        try hold("documents mirror", ["documents", "a.sqlite", "mirror", "Papers", "--stop"])
         try hold("documents attachments", ["documents", "a.sqlite", "attachments", "--add", "song.title"])
         try hold("documents attachments", ["documents", "a.sqlite", "attachments", "--remove", "song.title"])
     }

@@ -118,11 +118,21 @@ package struct DocumentAccess: Sendable {
                     version: entry.version, content: entry.kind == .folder ? nil : entry.content,
                     byteCount: entry.kind == .folder ? nil : entry.size,
                     modifiedMicroseconds: entry.modifiedMicroseconds, rivals: entry.rivals,
-                    isDeleted: entry.isDeleted, wasDeletedElsewhere: entry.beatenDeletion != nil,
+                    isDeleted: entry.isDeleted, wasDeletedElsewhere: try Self.wasDeleted(entry, connection),
                     misplacement: entry.misplacement.map { $0 == .cycle ? .cycle : .noFolder },
                     availability: entry.kind == .folder ? .none : try judge.availability(of: entry.content))
             }.sorted { ($0.path, $0.id) < ($1.path, $1.id) }
         }
+    }
+
+    /// Whether somebody deleted what is shown without knowing of it.
+    private static func wasDeleted(_ entry: DocumentTree.Entry, _ connection: SQLConnection) throws -> Bool {
+        guard let beaten = entry.beatenDeletion else { return false }
+        let versions = try DocumentTable(connection).versions(of: entry.id)
+        guard let deletion = versions.first(where: { $0.id == beaten }),
+            let shown = versions.first(where: { $0.id == entry.version })
+        else { return true }
+        return VersionHistory(versions).deletes(deletion, behind: shown)
     }
 
     /// Where a deleted document was.

@@ -42,12 +42,13 @@ package struct Mirrors: Sendable {
     package func add(
         _ directory: String, preferring preference: IntakeWriter.Preference = .both, adopting: Bool = false
     ) throws -> MirrorRecord {
-        try make(directory)
-        let path = Self.resolved(directory)
-        try check(path)
         let identity = replica.identity
-        let known = try list().first { $0.directory == path }
+        let known = try list().first { $0.directory == Self.resolved(directory) || $0.directory == directory }
+        if known == nil || adopting { try make(directory) }
+        let path = known?.directory ?? Self.resolved(directory)
+        try check(path)
         let marker = MirrorMarker.read(path)
+        if known != nil, marker == nil, !adopting { throw Self.unmarked(path) }
         if let marker, marker.mirror != known?.id || marker.device != identity.device, !adopting {
             throw FerryError(
                 .mirrorMissing,
@@ -70,6 +71,11 @@ package struct Mirrors: Sendable {
     /// Ends a mirror. The files stay, and so do the documents.
     package func remove(_ mirror: MirrorRecord) throws {
         try replica.store.write { try MirrorTable($0).remove(mirror.id) }
+        Self.removeMarker(of: mirror)
+    }
+
+    /// Takes the marker away, after the database left or forgot the mirror.
+    package static func removeMarker(of mirror: MirrorRecord) {
         if MirrorMarker.read(mirror.directory)?.mirror == mirror.id { MirrorMarker.remove(mirror.directory) }
     }
 
@@ -143,13 +149,7 @@ package struct Mirrors: Sendable {
     private func run(_ mirror: MirrorRecord, _ held: HeldDeletions) throws -> MirrorReport? {
         let directory = try MirrorDirectory(root: mirror.directory)
         let identity = replica.identity
-        guard let marker = MirrorMarker.read(mirror.directory) else {
-            throw FerryError(
-                .mirrorMissing,
-                "The directory \(mirror.directory) has no marker. Its disk may not be mounted, or it was emptied. "
-                    + "Nothing was deleted, and the mirror rests. `ferry documents DATABASE mirror \(mirror.directory)` begins anew.",
-                path: mirror.directory)
-        }
+        guard let marker = MirrorMarker.read(mirror.directory) else { throw Self.unmarked(mirror.directory) }
         guard marker.mirror == mirror.id, marker.device == identity.device else {
             throw FerryError(
                 .mirrorMissing,
@@ -166,6 +166,14 @@ package struct Mirrors: Sendable {
             if !directory.tellsWriters { pass.quietMilliseconds = 2000 }
             return try pass.run()
         }
+    }
+
+    private static func unmarked(_ path: String) -> FerryError {
+        FerryError(
+            .mirrorMissing,
+            "The directory \(path) is not there, or has no marker. Its disk may not be mounted, or it was emptied. "
+                + "Nothing was deleted, and the mirror rests. `ferry documents DATABASE mirror \(path) --adopt` begins anew.",
+            path: path)
     }
 
     /// Forgets the files that are gone, so that they are written again.

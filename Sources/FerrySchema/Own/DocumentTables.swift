@@ -128,7 +128,8 @@ package enum DocumentTables {
     /// True if a store has the tables of mirrors.
     package static func areMirrorsMade(_ connection: SQLConnection) throws -> Bool {
         try areMade(MetaTable(connection: connection))
-            && connection.count("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'ferry_mirror'") != 0
+            && connection.count("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'ferry_mirror'")
+                != 0
     }
 
     /// Makes the tables of mirrors, in a store that has those of documents.

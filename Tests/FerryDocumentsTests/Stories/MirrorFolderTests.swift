@@ -1,5 +1,6 @@
 import FerryContainer
 import FerryCore
+import FerryStore
 import FerryTestSupport
 import Foundation
 import XCTest
@@ -36,7 +37,8 @@ final class MirrorFolderTests: XCTestCase {
         /// Takes what people did, on one device.
         @discardableResult
         func take(_ index: Int, held: Mirrors.HeldDeletions = .ask) throws -> MirrorReport {
-            try XCTUnwrap(mirrors[index].settle(records[index], held: held))
+            let report = try mirrors[index].settle(records[index], held: held)
+            return try XCTUnwrap(report, "another process works in the directory")
         }
 
         /// Brings both directories into step.
@@ -138,6 +140,7 @@ final class MirrorFolderTests: XCTestCase {
         try FileManager.default.removeItem(atPath: home.path(0, copy))
         try home.assertBoth(["note.md": files["note.md"] ?? ""])
         XCTAssertEqual(try home.stores.second.conflicts().count, 0)
+        XCTAssertFalse(try home.stores.second.document(at: "note.md").wasDeletedElsewhere, "only its rival was dropped")
     }
 
     func testARenamedCopyIsADocument() throws {
@@ -160,6 +163,7 @@ final class MirrorFolderTests: XCTestCase {
         try FileManager.default.removeItem(atPath: home.path(0, "a"))
         try home.write(1, "a", "two")
         try home.assertBoth(["a": "two"])
+        XCTAssertTrue(try home.stores.first.document(at: "a").wasDeletedElsewhere)
     }
 
     func testAnEmptiedDirectoryDeletesNothing() throws {
@@ -291,6 +295,36 @@ final class MirrorFolderTests: XCTestCase {
         XCTAssertTrue(try directory.removeFolder(at: DiskPath("f")), "what systems litter goes along")
     }
 
+    // MARK: In an app
+
+    func testAnAppKeepsADirectoryInStep() async throws {
+        let stores = try TwoDocumentStores()
+        let directory = stores.folder.appendingPathComponent("Papers")
+        let mirrors = DocumentMirrors(stores.first)
+        try await stores.first.add(stores.file("one"), at: "note.md")
+        let summary = try await mirrors.add(directory)
+        XCTAssertEqual(summary.written, 1)
+        XCTAssertEqual(try mirrors.list().map(\.directory.lastPathComponent), ["Papers"])
+        var events = mirrors.events.makeAsyncIterator()
+        mirrors.start()
+        // What a program saves comes to the documents, and what the app saves comes to the directory.
+        try Data("two".utf8).write(to: directory.appendingPathComponent("note.md"))
+        while case .passed(_, let summary) = await events.next(), summary.taken == 0 {}
+        let note = try stores.first.document(at: "note.md")
+        XCTAssertEqual(note.byteCount, 3)
+        try await stores.first.add(stores.file("by the app"), at: "Folder/app.md")
+        while case .passed(_, let summary) = await events.next(), summary.written == 0 {}
+        XCTAssertEqual(
+            try String(contentsOf: directory.appendingPathComponent("Folder/app.md"), encoding: .utf8), "by the app")
+        mirrors.stop()
+        try mirrors.remove(directory)
+        XCTAssertEqual(try mirrors.list().count, 0)
+        do {
+            try await mirrors.sync(directory)
+            XCTFail("it is no mirror any more")
+        } catch let error as FerryError { XCTAssertEqual(error.code, .nothingFound) }
+    }
+
     // MARK: Programs
 
     func testProgramsThatPeopleWriteWith() throws {
@@ -328,7 +362,7 @@ final class MirrorFolderTests: XCTestCase {
         try home.write(0, "big", String(repeating: "a", count: 100_000))
         try home.settle()
         let source = home.stores.folder.appendingPathComponent("source")
-        try Data(String(repeating: "a", count: 99_999).utf8 + "b".utf8).write(to: source)
+        try Data((String(repeating: "a", count: 99_999) + "b").utf8).write(to: source)
         try home.run("rsync", "--inplace", "-t", source.path, "big", in: 0)
         try home.settle()
         XCTAssertEqual(try home.files(1)["big"]?.last, "b")
