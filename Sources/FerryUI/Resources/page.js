@@ -92,8 +92,11 @@ async function show({ isNew = false } = {}) {
   shown = { place: here.place, text: bare };
   main.classList.toggle("wide", here.view === "rows");
   main.dataset.shown = here.place;
+  const former = byID("title")?.textContent;
   swap(main, ...content.flat(4).filter(Boolean));
   const heading = byID("title");
+  // Whoever does not see the page hears of news that change what the view says first.
+  byID("news").textContent = isNew || heading?.textContent === former ? "" : heading?.textContent ?? "";
   document.title = `${heading?.textContent ?? "Ferry"} · ${summary?.database ?? "Ferry"}`;
   if (isNew) {
     scrollTo(0, 0);

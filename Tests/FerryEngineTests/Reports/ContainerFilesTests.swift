@@ -11,7 +11,7 @@ final class ContainerFilesTests: XCTestCase {
         for _ in 0..<2 { try home.addDevice() }
         for _ in 0..<2 { for replica in home.replicas { _ = try replica.sync() } }
         let report = try home.replicas[1].containerFiles()
-        XCTAssertEqual(report.devices.map(\.name), ["device2", "device1"])
+        XCTAssertEqual(report.devices.map(\.name), ["device1", "device0"])
         XCTAssertEqual(report.devices.map(\.isThisDevice), [true, false])
         for device in report.devices {
             XCTAssertEqual(device.kinds["head"]?.files, 1)
