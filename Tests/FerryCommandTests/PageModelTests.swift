@@ -103,7 +103,7 @@ final class PageModelTests: XCTestCase {
         let style = PageSentence.style
         XCTAssertEqual(
             PageSentence(styled: style.red("It differs.") + " Run " + style.bold("ferry verify") + "."),
-            PageSentence(text: "It differs. Run ferry verify.", tone: .bad))
+            PageSentence(text: "It differs. Run `ferry verify`.", tone: .bad))
         XCTAssertEqual(PageSentence(styled: style.green("All is well.")).tone, .good)
         XCTAssertEqual(PageSentence(styled: "3 wait, " + style.yellow("late")).tone, .wait)
         XCTAssertEqual(PageSentence(styled: style.dim("plain")), PageSentence(text: "plain", tone: .plain))

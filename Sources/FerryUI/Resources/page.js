@@ -100,6 +100,8 @@ async function show({ isNew = false } = {}) {
   document.title = `${heading?.textContent ?? "Ferry"} · ${summary?.database ?? "Ferry"}`;
   if (isNew) {
     scrollTo(0, 0);
+    // On a phone the names of the views are wider than the window.
+    document.querySelector(".views [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
     heading?.focus({ preventScroll: true });
   }
 }
