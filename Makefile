@@ -11,7 +11,7 @@ INTERFACE = Ferry $(sort $(shell sed -n 's/^@_exported import //p' Sources/Ferry
 
 EXAMPLES = $(patsubst %/Package.swift,%,$(wildcard Examples/*/Package.swift))
 
-.PHONY: help setup demo examples check test interface fuzz fuzz-bytes rosters simulate crash sanitize e2e remote transparency bench bench-instructions format lint docs reference build release \
+.PHONY: help setup demo examples check test interface fuzz fuzz-bytes rosters simulate crash sanitize e2e ui remote transparency bench bench-instructions format lint docs reference build release \
 	static package package-test install clean
 
 help: ## Show this list
@@ -74,6 +74,12 @@ e2e: setup ## Two devices and a real Syncthing, open and sealed: writers, cut co
 	@$(SWIFT) build -c release --product ferry
 	@python3 -B Tests/EndToEnd/syncthing.py "$$($(SWIFT) build -c release --show-bin-path)/ferry"
 	@python3 -B Tests/EndToEnd/syncthing.py "$$($(SWIFT) build -c release --show-bin-path)/ferry" --sealed
+
+# PICTURES=1 renews the pictures in Docs.
+ui: ## Use the page of ferry ui in a headless Chromium: light, dark, a phone's width, by keyboard (PICTURES=1)
+	@Scripts/setup chromium
+	@$(SWIFT) build --product ferry
+	@python3 -B Tests/Browser/story.py "$$($(SWIFT) build --show-bin-path)/ferry" $(if $(PICTURES),--pictures Docs/Pictures)
 
 # Of so many rows, for the chapter about a large container.
 ROWS ?= 100000

@@ -42,7 +42,7 @@ final class PageSiteTests: XCTestCase {
         return (answer.status, String(decoding: data, as: UTF8.self))
     }
 
-    private func XCTAssertAsks(
+    private func assertAsks(
         _ target: String, _ question: PageQuestion, file: StaticString = #filePath, line: UInt = #line
     ) async {
         let answer = await ask("GET", target)
@@ -51,20 +51,20 @@ final class PageSiteTests: XCTestCase {
     }
 
     func testQuestionsOfTheViews() async {
-        await XCTAssertAsks("/api/summary", .summary)
-        await XCTAssertAsks("/api/overview", .overview)
-        await XCTAssertAsks("/api/conflicts", .conflicts(table: nil, isResolved: false, before: nil))
-        await XCTAssertAsks(
+        await assertAsks("/api/summary", .summary)
+        await assertAsks("/api/overview", .overview)
+        await assertAsks("/api/conflicts", .conflicts(table: nil, isResolved: false, before: nil))
+        await assertAsks(
             "/api/conflicts?table=song&resolved=true&before=12", .conflicts(table: "song", isResolved: true, before: 12)
         )
-        await XCTAssertAsks(
+        await assertAsks(
             "/api/rows?table=my+table&search=100%25", .rows(table: "my table", after: nil, search: "100%"))
-        await XCTAssertAsks("/api/row?table=song_tag&key=3&key=", .row(table: "song_tag", key: ["3", ""]))
-        await XCTAssertAsks("/api/row?table=song&object=ab", .object(table: "song", id: "ab"))
-        await XCTAssertAsks("/api/hidden", .hidden(table: nil))
-        await XCTAssertAsks("/api/container", .container)
-        await XCTAssertAsks("/api/verify", .verify)
-        await XCTAssertAsks("/api/tables", .tables)
+        await assertAsks("/api/row?table=song_tag&key=3&key=", .row(table: "song_tag", key: ["3", ""]))
+        await assertAsks("/api/row?table=song&object=ab", .object(table: "song", id: "ab"))
+        await assertAsks("/api/hidden", .hidden(table: nil))
+        await assertAsks("/api/container", .container)
+        await assertAsks("/api/verify", .verify)
+        await assertAsks("/api/tables", .tables)
     }
 
     func testQuestionsThatSayNothingAreRefused() async {

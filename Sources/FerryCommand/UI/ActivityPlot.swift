@@ -18,8 +18,9 @@ struct ActivityPlot: Encodable, Equatable {
     /// False if there are older changes in the log.
     var isWhole: Bool
 
-    /// The most spans.
+    /// The most spans, and the fewest: changes of one minute are a thin bar.
     static let maximumSpans = 48
+    static let minimumSpans = 24
     private static let minute: Int64 = 60_000
     private static let spans: [Int64] =
         [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10_080, 20_160, 40_320].map { $0 * minute }
@@ -41,7 +42,9 @@ struct ActivityPlot: Encodable, Equatable {
         let bucket =
             Self.spans.first { span / $0 < Self.maximumSpans - 1 }
             ?? (span / Int64(Self.maximumSpans - 1) / Self.spans[13] + 1) * Self.spans[13]
-        let start = (first + offset) / bucket * bucket - offset
+        let wanted = (first + offset) / bucket * bucket - offset
+        let missing = max(Int64(Self.minimumSpans) - ((now - wanted) / bucket + 1), 0)
+        let start = wanted - missing * bucket
         let count = Int((now - start) / bucket) + 1
         var devices: [Device] = []
         var places: [String: Int] = [:]

@@ -65,15 +65,24 @@ final class OpenDatabase: @unchecked Sendable {
     /// True if somebody else has committed since the last call, or another file is in the database's place.
     func hasNews() -> Bool {
         queue.sync {
-            let known = dataVersion
+            let wasThere = dataVersion != nil
             do {
                 let version = try performNow { try $0.store.dataVersion() }
-                dataVersion = version
-                return version != known
+                // Opening a file again forgets the number, which counts for each connection by itself.
+                defer { dataVersion = version }
+                return version != dataVersion
             } catch {
                 // A page tells the reason once.
-                return known != nil
+                return wasThere
             }
+        }
+    }
+
+    /// True if looking at the container costs requests to a storage.
+    var isRemote: Bool {
+        queue.sync {
+            // A place that cannot be read is looked at when somebody asks.
+            (try? performNow { try ContainerLocation($0.identity.containerPath).folderPath == nil }) ?? false
         }
     }
 

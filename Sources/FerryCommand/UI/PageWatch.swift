@@ -13,8 +13,8 @@ final class PageWatch: Sendable {
     private static let longestSilence = Duration.seconds(60)
     /// How often pages are touched, so that one that has gone is noticed.
     private static let pingInterval = Duration.seconds(15)
-    /// How often the devices' folders are looked for.
-    private static let placesInterval = Duration.seconds(3)
+    /// How often pages are told at most where a look at the container costs requests.
+    private static let remoteInterval = Duration.seconds(10)
 
     private let database: OpenDatabase
     private let events: EventHub
@@ -38,12 +38,13 @@ final class PageWatch: Sendable {
     func run() {
         var told = watcher.now
         var pinged = watcher.now
-        var placed: ContinuousClock.Instant?
+        var isPlaced = false
+        var isPending = false
         while !hasToStop {
-            if events.hasListeners, placed.map({ watcher.now - $0 > Self.placesInterval }) ?? true {
+            if events.hasListeners, !isPlaced {
                 let places = database.watchedPlaces()
                 watcher.setDirectories(places.directories, files: places.files)
-                placed = watcher.now
+                isPlaced = true
             }
             let reason = watcher.wait(timeoutMilliseconds: Self.pollMilliseconds)
             if hasToStop { return }
@@ -53,11 +54,13 @@ final class PageWatch: Sendable {
             }
             guard events.hasListeners else { continue }
             if reason == .changed { gather() }
-            let isNews = database.hasNews()
-            if isNews || reason == .changed || watcher.now - told > Self.longestSilence {
-                events.announce()
-                told = watcher.now
-            }
+            let silence = watcher.now - told
+            isPending = database.hasNews() || reason == .changed || isPending || silence > Self.longestSilence
+            guard isPending, !database.isRemote || silence > Self.remoteInterval else { continue }
+            events.announce()
+            (told, isPending) = (watcher.now, false)
+            // A device may have come.
+            isPlaced = false
         }
     }
 

@@ -10,6 +10,11 @@ package struct RowPage: Equatable, Sendable {
         package var value: FieldValue
         /// The length of the whole value, in characters of a text or bytes of a blob, if `value` is only the beginning.
         package var wholeLength: Int?
+
+        package init(value: FieldValue, wholeLength: Int? = nil) {
+            self.value = value
+            self.wholeLength = wholeLength
+        }
     }
 
     package struct Row: Equatable, Sendable {

@@ -35,7 +35,7 @@ export function table(label, heads, rows, attributes = {}) {
       scope: isHead && "row", class: heads[place].isNumber && "number", "data-label": typeof heads[place].title === "string" && heads[place].title,
     }, cell);
   })));
-  return h("div", { class: "frame", role: "region", "aria-label": label, tabindex: "0" },
+  return h("div", { class: "frame", role: "region", "aria-label": label },
     h("table", attributes, h("caption", { class: "unseen" }, label), h("thead", {}, head), h("tbody", {}, body)));
 }
 
@@ -78,7 +78,11 @@ export function swap(place, ...fresh) {
     const input = document.getElementById(id);
     if (input) input.value = value;
   }
-  place.querySelectorAll(".frame").forEach((one, index) => { one.scrollLeft = scrolled[index] ?? 0; });
+  place.querySelectorAll(".frame").forEach((one, index) => {
+    // What scrolls can be scrolled by keyboard.
+    if (one.scrollWidth > one.clientWidth) one.tabIndex = 0;
+    one.scrollLeft = scrolled[index] ?? 0;
+  });
   const target = focus && document.getElementById(focus);
   if (target) {
     target.focus({ preventScroll: true });

@@ -62,7 +62,7 @@ export function view(answer) {
   meet(answer.devices.map((one) => one.name));
   const [first, ...others] = answer.sentences;
   return [
-    h("div", { class: `hero ${first?.tone ?? ""}` }, title(first?.text ?? "Overview"),
+    h("div", { class: `hero ${first?.tone ?? ""}` }, title(first ? said(first.text) : "Overview"),
       others.length ? h("ul", { class: "sentences" }, others.map((one) => h("li", { class: one.tone }, said(one.text)))) : null, facts(answer)),
     section("devices", "Devices", devices(answer),
       answer.reachable ? null : h("p", { class: "quiet" }, "The container is not reachable. This is what was known at the last sync.")),

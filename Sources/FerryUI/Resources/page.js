@@ -24,13 +24,17 @@ const main = byID("content");
 
 let summary = null;
 let shown = { place: null, text: null };
+// What is being asked now.
 let asking = null;
-let isOpening = false;
+
+function decoded(part) {
+  try { return decodeURIComponent(part); } catch { return part; }
+}
 
 function route() {
   const [path, query = ""] = location.hash.replace(/^#\/?/, "").split(/\?(.*)/s);
   const [view, ...parts] = path.split("/");
-  return { view, parts: parts.filter((part) => part !== "").map(decodeURIComponent), query: new URLSearchParams(query), place: location.hash };
+  return { view, parts: parts.filter((part) => part !== "").map(decoded), query: new URLSearchParams(query), place: location.hash };
 }
 
 function drawViews() {
@@ -56,20 +60,20 @@ function problem(error) {
   return [title("There is nothing to show now"), empty(error.message)];
 }
 
-/** Asks for the present view, and shows it where anything is new. */
+/** Asks for the present view, and shows it where anything is new. News that come meanwhile are asked for afterwards. */
 async function show({ isNew = false } = {}) {
-  // News may come before a new view is shown.
-  isNew ||= isOpening;
-  isOpening = isNew;
   const here = route();
-  const module = modules[here.view];
+  const module = Object.hasOwn(modules, here.view) ? modules[here.view] : null;
   if (!module) { location.hash = "#/"; return; }
-  asking?.abort();
-  const own = asking = new AbortController();
+  if (asking && asking.place === here.place && !isNew) { asking.isAgain = true; return; }
+  asking?.abort.abort();
+  const own = asking = { place: here.place, abort: new AbortController(), isAgain: false };
+  const start = performance.now();
   if (isNew) main.setAttribute("aria-busy", "true");
   let text, content;
   try {
-    const [answer, known] = await Promise.all([module.question(here, own.signal), ask("summary", {}, own.signal)]);
+    const signal = own.abort.signal;
+    const [answer, known] = await Promise.all([module.question(here, signal), ask("summary", {}, signal)]);
     learn(known.value);
     [text, content] = [answer.text, module.view(answer.value, here, context)];
   } catch (error) {
@@ -77,7 +81,9 @@ async function show({ isNew = false } = {}) {
     [text, content] = [`problem ${error.message}`, problem(error)];
   }
   if (own !== asking) return;
-  isOpening = false;
+  asking = null;
+  // A program that writes all the time does not keep the database busy with questions.
+  if (own.isAgain) setTimeout(show, Math.max(500, 2 * (performance.now() - start)));
   main.removeAttribute("aria-busy");
   drawViews();
   // The time of the answer alone is no news.
@@ -86,11 +92,16 @@ async function show({ isNew = false } = {}) {
   shown = { place: here.place, text: bare };
   main.classList.toggle("wide", here.view === "rows");
   main.dataset.shown = here.place;
+  const former = byID("title")?.textContent;
   swap(main, ...content.flat(4).filter(Boolean));
   const heading = byID("title");
+  // Whoever does not see the page hears of news that change what the view says first.
+  byID("news").textContent = isNew || heading?.textContent === former ? "" : heading?.textContent ?? "";
   document.title = `${heading?.textContent ?? "Ferry"} · ${summary?.database ?? "Ferry"}`;
   if (isNew) {
     scrollTo(0, 0);
+    // On a phone the names of the views are wider than the window.
+    document.querySelector(".views [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
     heading?.focus({ preventScroll: true });
   }
 }

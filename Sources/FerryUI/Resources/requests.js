@@ -31,6 +31,8 @@ function headers(more = {}) {
 
 async function refusal(response) {
   const text = await response.text();
+  // The token of an earlier start is of no use any more.
+  if (response.status === 401) localStorage.removeItem(KEY);
   try {
     const { error } = JSON.parse(text);
     return new Refusal(response.status, error.code, error.message);

@@ -55,13 +55,13 @@ function timeline(row, context) {
   }));
 }
 
-const tones = { shown: "good", hidden: "wait", joined: "wait", deleted: "quiet", unknown: "quiet" };
+const tones = { hidden: "wait", joined: "wait", deleted: "quiet", unknown: "quiet" };
 
 function part(row, answer, context, isOne) {
   const id = row.object.slice(0, 8);
   return [
     isOne ? null : h("h2", { id: `object-${id}` }, `Object ${id}`),
-    h("p", { class: "lead" }, chip(row.presence, tones[row.presence]), " ", row.presenceSentence),
+    row.presence === "shown" ? null : h("p", { class: "lead" }, chip(row.presence, tones[row.presence]), " ", row.presenceSentence),
     row.isUnpacked ? h("p", { class: "quiet" }, "The row was written on this device since the last sync. Who wrote each field is told as of that sync.") : null,
     section(`fields-${id}`, "Fields", row.fields.length ? fieldTable(row) : empty("Nothing is known of its fields here.")),
     section(`past-${id}`, "Its past", timeline(row, context),
