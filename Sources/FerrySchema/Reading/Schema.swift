@@ -106,6 +106,8 @@ package struct SchemaForeignKey: Sendable {
     /// `NO ACTION`, `RESTRICT`, `CASCADE`, `SET NULL` or `SET DEFAULT`.
     package var onDelete: String
     package var onUpdate: String
+    /// True if the parent that the key names is gone, and `parentTable` has its place (`VanishedParent`). SQLite enforces no such key.
+    package var hasVanishedParent = false
 }
 
 package struct SchemaUniqueIndex: Sendable {

@@ -29,8 +29,11 @@ package enum VanishedParent {
         return found.count == 1 ? found[0].localName : nil
     }
 
-    /// `note__old`, `temporary_note`, `_note_old_20240131`.
-    private static func isFormerName(_ missing: String, of name: String) -> Bool {
+    /// True for a name that tools give to a table which is in the way: `note__old`, `temporary_note`, `_note_old_20240131`.
+    /// - Parameters:
+    ///   - missing: a name in lower case.
+    ///   - name: the table's name, in lower case.
+    package static func isFormerName(_ missing: String, of name: String) -> Bool {
         // A date or a number may stand at the end.
         let undated = String(missing.reversed().drop { $0.isASCII && $0.isNumber || $0 == "_" }.reversed())
         return ([""] + prefixes).contains { prefix in
@@ -55,6 +58,7 @@ extension [SchemaTable] {
                 let key = table.foreignKeys[index]
                 if let heir = VanishedParent.heir(of: key.parentTable, key.parentColumns, among: self) {
                     table.foreignKeys[index].parentTable = heir
+                    table.foreignKeys[index].hasVanishedParent = true
                 }
             }
             return table

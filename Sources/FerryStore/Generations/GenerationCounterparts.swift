@@ -83,13 +83,34 @@ struct GenerationCounterparts {
         if left.isMapped { return state.object }
         guard let key else { return counterpart(of: state) ?? state.object }
         // The object previously shown by this database under the same key, or inserted at the same time under the key.
-        if let holder = try after.object(forKey: key), !present.contains(holder) { return holder }
+        if let holder = try after.object(forKey: key), !present.contains(holder),
+            try mayBe(holder, state, underKey: key)
+        {
+            return holder
+        }
         // Devices numbering rows each in their own order give a key to several objects.
         if try !present.contains(state.object) && after.load(state.object).registers.newest != nil {
             return state.object
         }
         let same = awaited[key]?.first { $0.inserted == state.registers.inserted?.time && !present.contains($0.object) }
         return same?.object ?? counterpart(of: state) ?? state.object
+    }
+
+    /// False if the object whose row has a key is known to have had another key in the former generation. An integer alone says nothing:
+    /// each device numbers its rows by itself.
+    private func mayBe(_ holder: ObjectID, _ state: ObjectState, underKey key: FieldValue) throws -> Bool {
+        if holder == state.object || left.isMapped || left.keyColumnIDs.isEmpty { return true }
+        let row = try access.reader(of: table.id).read([key])
+        let kept = try after.load(holder).kept.fields
+        var parts: [FieldValue] = []
+        for column in left.keyColumnIDs {
+            let value =
+                column == columns.keyAsValue
+                ? key : columns.present[column].flatMap { kept[$0.id] ?? row?[$0.id] }
+            guard let value, value != .null else { return true }
+            parts.append(value)
+        }
+        return left.derivedID(parts) == state.object
     }
 
     /// True if an object of the present generation was inserted separately from this object, so this object's deletion

@@ -16,8 +16,11 @@ struct ForeignKeyCheck {
                 .filter { !plain.contains($0.target) }
             do {
                 // SQLite checks all of a table's foreign keys at once, and fails if any of them is unusable.
-                report.foreignKeys +=
+                let areAllUsable =
                     working.count == table.foreignKeys.count
+                    && !table.foreignKeys.contains { $0.hasVanishedParent }
+                report.foreignKeys +=
+                    areAllUsable
                     ? try checkAll(table) : try working.flatMap { try check($0, of: table) }
             } catch let error as FerryError where error.code == .missingFunction {
                 report.addUnchecked(table.name, connection.lastMessage)

@@ -129,7 +129,7 @@ extension ModelSchema {
             SELECT id, "table", "from", "to", on_delete FROM pragma_foreign_key_list(?) ORDER BY id, seq
             """, .text(tables[place].spelling))
         for row in rows {
-            let parent = names.table(Self.string(row[1]))
+            let parent = names.table(try parentSpelling(Self.string(row[1]), connection))
             if found.last?.id != row[0] { found.append((row[0], parent, Self.string(row[4]), [])) }
             found[found.count - 1].pairs.append((Self.string(row[2]), row[3] == .null ? nil : Self.string(row[3])))
         }
@@ -157,6 +157,15 @@ extension ModelSchema {
                     action: Self.action(action)), !isKey || plain.contains(foldedName(text))
             )
         }
+    }
+
+    /// The table that a foreign key means: the one of the name, or where that is gone the one that was made anew under its former name.
+    private func parentSpelling(_ named: String, _ connection: SQLConnection) throws -> String {
+        let isThere = try connection.count(
+            "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND name = ? COLLATE NOCASE", .text(named))
+        if isThere != 0 { return named }
+        let heirs = tables.filter { VanishedParent.isFormerName(foldedName(named), of: foldedName($0.spelling)) }
+        return heirs.count == 1 ? heirs[0].spelling : named
     }
 
     /// True if SQLite accepts columns as a parent key.

@@ -99,7 +99,9 @@ final class JoinerSchemaTests: XCTestCase {
                 """)
             try fleet.join("CREATE TABLE u(k TEXT PRIMARY KEY, v); INSERT INTO u VALUES ('c', 1); \(other)")
             try fleet.settle()
-            for device in 0...1 { XCTAssertEqual(try fleet.shell(device, "SELECT k FROM u ORDER BY k"), "a\nc\n", other) }
+            for device in 0...1 {
+                XCTAssertEqual(try fleet.shell(device, "SELECT k FROM u ORDER BY k"), "a\nc\n", other)
+            }
             XCTAssertEqual(try fleet.shell(0, "SELECT x FROM t"), "one\n")
         }
     }
