@@ -173,9 +173,10 @@ struct ImportCommand: DatabaseCommand {
         let report: ImportReport
         do {
             (replica, report) = try ProgressBar.during(console) { progress in
-                try ReplicaSetup(progress: progress, enrolment: enrolment?.0).importDatabase(
-                    at: argument.database, from: file, containerPath: container, name: name, recovery: recovery,
-                    documents: choice)
+                var setup = ReplicaSetup(progress: progress, enrolment: enrolment?.0)
+                setup.importedDocuments = choice
+                return try setup.importDatabase(
+                    at: argument.database, from: file, containerPath: container, name: name, recovery: recovery)
             }
         } catch var error as FerryError where error.code == .documentsPresent {
             error.message += " On the command line: --documents DIR, or --discard-documents."

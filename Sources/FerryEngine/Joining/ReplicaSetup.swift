@@ -15,6 +15,8 @@ package struct ReplicaSetup {
     private let sealing: ContainerSealing
     /// For joining a sealed container, in which somebody has let the device in.
     let enrolment: Enrolment?
+    /// What becomes of documents where a database is made of a file, and belongs to no container.
+    package var importedDocuments = ImportedDocuments.refused
 
     package init(
         environment: ReplicaEnvironment = .live, progress: ProgressHandler? = nil, sealing: ContainerSealing = .open,

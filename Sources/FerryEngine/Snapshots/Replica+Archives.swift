@@ -240,8 +240,9 @@ extension Replica {
         at databasePath: String, from path: String, containerPath: String? = nil, name: String? = nil,
         documents: ReplicaSetup.ImportedDocuments = .refused
     ) throws -> (replica: Replica?, report: ImportReport) {
-        try ReplicaSetup().importDatabase(
-            at: databasePath, from: path, containerPath: containerPath, name: name, documents: documents)
+        var setup = ReplicaSetup()
+        setup.importedDocuments = documents
+        return try setup.importDatabase(at: databasePath, from: path, containerPath: containerPath, name: name)
     }
 }
 

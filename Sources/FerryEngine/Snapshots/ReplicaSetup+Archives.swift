@@ -24,13 +24,12 @@ extension ReplicaSetup {
     ///     with the enrolment of this setup. `nil`: the database belongs to no container, and Ferry leaves no trace in the database.
     ///   - recovery: the recovery code, which opens a sealed file where no key of a member is here. Only without a container: a
     ///     device that joins is let in by its enrolment.
-    ///   - documents: what becomes of documents without a container.
     /// - Throws: `invalidArgument` if a file is at `databasePath`, `containerMismatch` if the folder is a different
     ///   container; `keyMissing` for a sealed file without a member's key or the recovery code, `codeRefused` for another
-    ///   membership's code; `documentsPresent`; otherwise as `importSnapshot`.
+    ///   membership's code; `documentsPresent` (`importedDocuments`); otherwise as `importSnapshot`.
     package func importDatabase(
         at databasePath: String, from path: String, containerPath: String? = nil, name: String? = nil,
-        recovery: SecretCode? = nil, documents: ImportedDocuments = .refused
+        recovery: SecretCode? = nil
     ) throws -> (replica: Replica?, report: ImportReport) {
         let start = environment.clock.milliseconds()
         let file = try ArchiveFile(path: Replica.absolutePath(path))
@@ -58,7 +57,7 @@ extension ReplicaSetup {
         _ = try store.beginTracking(identity, Replica.selection(schema, store), rowsAreOld: true, sealed: beginning)
         let replica = try Replica(store, environment: environment)
         var report = try replica.merge(archive, place == nil ? .plain : .joined, start, progress)
-        if place == nil { report.note(try takeDocuments(archive, documents, replica)) }
+        if place == nil { report.note(try takeDocuments(archive, replica)) }
         // From here on others may know the device: what fails now, the next sync does.
         isWhole = true
         guard let place else {
@@ -74,11 +73,11 @@ extension ReplicaSetup {
 
     /// Has the documents of a database written that will belong to no container.
     private func takeDocuments(
-        _ archive: SnapshotArchive, _ documents: ImportedDocuments, _ replica: Replica
+        _ archive: SnapshotArchive, _ replica: Replica
     ) throws -> (contents: Int, bytes: Int) {
         guard let statistics = try replica.store.contentStatistics(), statistics.documents + statistics.folders > 0
         else { return (0, 0) }
-        switch documents {
+        switch importedDocuments {
         case .discarded: return (0, 0)
         case .refused:
             throw FerryError(

@@ -110,7 +110,7 @@ final class DocumentTableStoryTests: XCTestCase {
         try home.write(0, "INSERT INTO photo(title) VALUES ('a')")
         let archive = home.folder.appendingPathComponent("all.ferry").path
         _ = try home.replica(0).exportSnapshot(to: archive)
-        let setup = ReplicaSetup(environment: home.environment)
+        var setup = ReplicaSetup(environment: home.environment)
 
         let joined = try setup.importDatabase(
             at: home.folder.appendingPathComponent("joined.sqlite").path, from: archive,
@@ -121,7 +121,8 @@ final class DocumentTableStoryTests: XCTestCase {
 
         // Without a container nothing of Ferry's stays, and the app's rows do.
         let path = home.folder.appendingPathComponent("plain.sqlite").path
-        XCTAssertNil(try setup.importDatabase(at: path, from: archive, documents: .discarded).replica)
+        setup.importedDocuments = .discarded
+        XCTAssertNil(try setup.importDatabase(at: path, from: archive).replica)
         let plain = try Store(path: path)
         XCTAssertEqual(try plain.read { try $0.rows("SELECT name FROM sqlite_schema WHERE name LIKE 'ferry%'") }, [])
         XCTAssertEqual(try plain.read { try $0.count("SELECT count(*) FROM photo") }, 1)
