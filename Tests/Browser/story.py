@@ -282,8 +282,9 @@ def lose_the_database(browser, folder):
     check(os.path.exists(path), "the database is there")
 
 
-def lie_idle(page, folder):
-    """While nobody asks, the page holds no lock, and writers never wait."""
+def lie_idle(browser, folder):
+    """A page that is open and has no news holds no lock: writers without any patience get in."""
+    show(browser, "conflicts")
     path = os.path.join(folder, "music.sqlite")
     database = sqlite3.connect(path, timeout=0, isolation_level=None)
     try:
@@ -355,7 +356,7 @@ def main():
             for step in [
                 lambda: look_at_every_view(browser), lambda: read_by_keyboard(browser), lambda: watch_news(browser, folder),
                 lambda: search(browser), lambda: settle_conflicts(browser, folder), lambda: bring_back_a_moment(browser, folder),
-                lambda: refuse_strangers(browser, page), lambda: lie_idle(page, folder), lambda: forget_the_token(page),
+                lambda: refuse_strangers(browser, page), lambda: forget_the_token(page),
             ]:
                 step()
             complaints = [one for one in browser.complaints() if "401" not in one]
@@ -366,6 +367,7 @@ def main():
             browser.set()
             browser.open(page.address)
             browser.until("!!document.querySelector('h1')", "the page")
+            lie_idle(browser, folder)
             lose_the_database(browser, folder)
             page.end(signal.SIGINT)
             browser.until("document.getElementById('live').innerText.includes('Not connected')", "the page tells its end")

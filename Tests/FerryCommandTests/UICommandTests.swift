@@ -148,6 +148,31 @@ final class UICommandTests: XCTestCase {
         XCTAssertEqual(page.end(SIGTERM), 0)
     }
 
+    #if os(Linux)
+    func testTheBrowserGetsAFileThatNobodyElseCanRead() throws {
+        let workshop = try Workshop()
+        try workshop.begin(isOpen: true)
+        // In place of the system's program: notes what it gets, and ends the page.
+        let programs = workshop.path("programs")
+        try FileManager.default.createDirectory(atPath: programs, withIntermediateDirectories: false)
+        try workshop.run(["mkdir", "runtime"])
+        let script = "#!/bin/sh\nstat -c %a \"$(dirname \"$1\")\" > got; cat \"$1\" >> got; kill -INT $PPID\n"
+        try script.write(toFile: programs + "/xdg-open", atomically: false, encoding: .utf8)
+        try workshop.run(["chmod", "+x", programs + "/xdg-open"])
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+        let outcome = try workshop.run(
+            [Workshop.binary, "ui", "a.sqlite"],
+            environment: [
+                "DISPLAY": ":9", "PATH": programs + ":" + path, "XDG_RUNTIME_DIR": workshop.path("runtime"),
+            ])
+        XCTAssertEqual(outcome.status, 0, outcome.errors)
+        let got = try String(contentsOfFile: workshop.path("got"), encoding: .utf8)
+        XCTAssertTrue(got.hasPrefix("700\n"), got)
+        XCTAssertTrue(got.contains("url=" + outcome.output.trimmingCharacters(in: .newlines)), got)
+        XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: workshop.path("runtime")), [])
+    }
+    #endif
+
     func testWhatCannotBeShownIsToldBeforeAPageBegins() throws {
         let workshop = try Workshop()
         try workshop.fail("ui", "none.sqlite", "--no-open", status: 66, code: "databaseMissing")

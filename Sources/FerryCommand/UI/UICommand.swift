@@ -88,7 +88,8 @@ struct UICommand: DatabaseCommand {
                 "The page listens on \(listenAddress.text), where others may reach it, and what it sends is not encrypted. Whoever has "
                     + "the address reads the database\(readOnly ? "" : " and can change it").")
         }
-        console.hint("Open the address in a browser of this computer. Ctrl-C ends the page.")
+        let place = listenAddress.isLoopback ? " of this computer" : ""
+        console.hint("Open the address in a browser\(place). Ctrl-C ends the page.")
     }
 }
 

@@ -23,7 +23,7 @@ function files(answer) {
 }
 
 function compaction(answer) {
-  if (!answer.compaction) return h("p", { class: "quiet" }, answer.compactionProblem);
+  if (!answer.compaction) return h("p", { class: "quiet" }, said(answer.compactionProblem));
   return h("ul", { class: "sentences" }, answer.compactionSentences.map((text) => h("li", {}, text)),
     answer.compaction.skipped.map((text) => h("li", { class: "wait" }, text)));
 }

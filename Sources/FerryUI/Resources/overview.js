@@ -32,7 +32,10 @@ function devices(answer) {
 
 const verbs = { insert: "added", update: "changed", delete: "deleted" };
 
-function latest(changes) {
+const UNREAD = "The log is in the container, which cannot be read now.";
+
+function latest(changes, problem) {
+  if (problem) return empty(UNREAD);
   if (!changes.length) return empty("No changes are in the container yet.");
   return h("ol", { class: "feed" }, changes.map((one, index) => h("li", {},
     device(one.device), " ", verbs[one.operation], " ", rowLink(one, `latest-${index}`),
@@ -61,14 +64,16 @@ function tables(answer) {
 export function view(answer) {
   meet(answer.devices.map((one) => one.name));
   const [first, ...others] = answer.sentences;
+  // The first sentence says whether all is well; what follows explains it.
+  const [, headline, rest] = /^(.*?[.!?])(?:\s+(.*))?$/s.exec(first?.text ?? "") ?? [null, first?.text ?? "Overview", null];
   return [
-    h("div", { class: `hero ${first?.tone ?? ""}` }, title(first ? said(first.text) : "Overview"),
+    h("div", { class: `hero ${first?.tone ?? ""}` }, title(said(headline)), rest ? h("p", { class: "lead" }, said(rest)) : null,
       others.length ? h("ul", { class: "sentences" }, others.map((one) => h("li", { class: one.tone }, said(one.text)))) : null, facts(answer)),
     section("devices", "Devices", devices(answer),
       answer.reachable ? null : h("p", { class: "quiet" }, "The container is not reachable. This is what was known at the last sync.")),
     section("activity", "Changes over time",
-      answer.activity ? plot(answer.activity) : empty(answer.activityProblem ?? "There are no changes to draw yet.")),
-    section("latest", "Newest changes", latest(answer.latest)),
+      answer.activity ? plot(answer.activity) : empty(answer.activityProblem ? UNREAD : "There are no changes to draw yet.")),
+    section("latest", "Newest changes", latest(answer.latest, answer.activityProblem)),
     section("tables", "Tables", tables(answer)),
   ];
 }

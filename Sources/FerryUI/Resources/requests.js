@@ -41,7 +41,7 @@ async function refusal(response) {
   }
 }
 
-const GONE = "ferry ui does not answer. It may have ended: start it again, and open the address it prints.";
+const GONE = "`ferry ui` does not answer. It may have ended: start it again, and open the address it prints.";
 
 async function call(path, options) {
   let response;
