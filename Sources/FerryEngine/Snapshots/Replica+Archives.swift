@@ -226,7 +226,8 @@ extension Replica {
             try loader.load(archive.manifest, checksum: archive.checksum, of: DeviceID(high: 0, low: 0)) { pass in
                 replayed += pass.replayed
                 conflicts += pass.conflicts
-                progress?(SyncProgress(phase: .replaying, completed: replayed, total: nil))
+                progress?(
+                    SyncProgress(phase: .replaying, completed: replayed, total: archive.manifest.objects))
             }
         }
         return ImportReport(

@@ -83,12 +83,13 @@ struct SnapshotChooser {
     func load(_ entry: SnapshotCatalog.Entry, _ report: inout SyncReport) throws -> FerryError? {
         let loader = SnapshotImporter(
             entry, container, store: store, encode: replica.segmentEncoding(for: replica.identity))
-        tell(report)
+        let total = report.replayed.changes + entry.manifest.objects
+        tell(report, of: total)
         do {
             try loader.load(entry.manifest, checksum: entry.checksum, of: entry.device) { outcome in
                 report.replayed.changes += outcome.replayed
                 report.conflicts += outcome.conflicts
-                tell(report)
+                tell(report, of: total)
             }
             return nil
         } catch let error as FerryError where error.concernsOneFile {
@@ -123,8 +124,9 @@ struct SnapshotChooser {
         [.deviceForked, .database, .internalInconsistency].contains(error.code)
     }
 
-    private func tell(_ report: SyncReport) {
-        progress?(SyncProgress(phase: .replaying, completed: report.replayed.changes, total: nil))
+    /// - Parameter total: the changes so far and the snapshot's objects.
+    private func tell(_ report: SyncReport, of total: Int) {
+        progress?(SyncProgress(phase: .replaying, completed: report.replayed.changes, total: total))
     }
 
     /// True if a snapshot covers remote changesets not replayed here.
