@@ -33,9 +33,10 @@ package struct DiskStamp: Hashable, Sendable {
         return isFolder || size == other.size && modified == other.modified
     }
 
-    /// True if nobody wrote to a file between two looks, whatever its name was.
+    /// True if nobody wrote to a file or changed its mode between two looks, whatever its name was.
     package func hasSameBytes(as other: DiskStamp) -> Bool {
         device == other.device && inode == other.inode && size == other.size && modified == other.modified
+            && isExecutable == other.isExecutable
     }
 }
 
