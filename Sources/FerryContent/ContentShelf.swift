@@ -193,6 +193,15 @@ package final class ContentShelf: Sendable {
         state.withLock { _ = $0.prepared.insert(directory) }
     }
 
+    /// Makes the directories of whole contents, which can be made again: durably together.
+    func prepare(forWhole directories: [String]) throws {
+        let missing = try directories.filter { try fileSystem.item(at: path($0)) != .directory }
+        if missing.isEmpty { return }
+        try prepare("whole")
+        for directory in missing { try fileSystem.createDirectory(at: path(directory)) }
+        try fileSystem.synchronizeDirectory(at: path("whole"))
+    }
+
     /// Makes a temporary file that `removeLeftovers` leaves alone until `forget`.
     func createTemporary(in directory: String) throws -> (name: String, file: any WritableFile) {
         let name = Self.temporaryPrefix + hexString(withUnsafeBytes(of: random.next().bigEndian, Array.init))

@@ -39,27 +39,45 @@ struct ContentFetcher {
         self.leaveFreeBytes = leaveFreeBytes
     }
 
+    /// What became of the first part of the work.
+    enum Beginning {
+        case done(Outcome)
+        /// All bytes are there. The content is whole once it is completed (`PartialContent.finish`).
+        case filled(PartialContent)
+    }
+
     /// Fetches a content; a content that is whole already stays. A disk without room, too, is a reason why it is not here.
     /// - Throws: what `progress` throws.
     func fetch(_ id: ContentID, progress: ((Int) throws -> Void)? = nil) throws -> Outcome {
-        do {
-            guard let row = try replica.store.readContents({ rows, _ in try rows.content(id) }) else {
-                return .missing(FerryError(.contentNotHere, "What the content is made of has not arrived."))
-            }
-            if let path = try replica.shelf.path(ofWhole: id, byteCount: row.byteCount) { return .whole(path: path) }
-            guard case .file(let body) = row.list else {
-                return .missing(
-                    FerryError(.formatTooNew, "The content is a package of files. Update Ferry to open it."))
-            }
-            return .whole(path: try fetch(row, body, progress))
-        } catch let error as FerryError where error.concernsOneFile || error.code == .contentLost {
-            return .missing(error)
+        switch try fill(id, progress: progress) {
+        case .done(let outcome): return outcome
+        case .filled(let partial): return try complete([partial])[0]
         }
     }
 
-    private func fetch(_ row: ContentRow, _ body: ContentList.Body, _ progress: ((Int) throws -> Void)?) throws
-        -> String
-    {
+    /// Fetches the bytes of a content; as `fetch`.
+    func fill(_ id: ContentID, progress: ((Int) throws -> Void)? = nil) throws -> Beginning {
+        do {
+            guard let row = try replica.store.readContents({ rows, _ in try rows.content(id) }) else {
+                return .done(.missing(FerryError(.contentNotHere, "What the content is made of has not arrived.")))
+            }
+            if let path = try replica.shelf.path(ofWhole: id, byteCount: row.byteCount) {
+                return .done(.whole(path: path))
+            }
+            guard case .file(let body) = row.list else {
+                return .done(
+                    .missing(
+                        FerryError(.formatTooNew, "The content is a package of files. Update Ferry to open it.")))
+            }
+            return .filled(try fill(row, body, progress))
+        } catch let error as FerryError where error.concernsOneFile || error.code == .contentLost {
+            return .done(.missing(error))
+        }
+    }
+
+    private func fill(
+        _ row: ContentRow, _ body: ContentList.Body, _ progress: ((Int) throws -> Void)?
+    ) throws -> PartialContent {
         let partial = try replica.shelf.beginPartial(
             row.id, body, key(row.epoch), leaving: row.byteCount > ContentList.inlineBytes ? leaveFreeBytes : 0)
         var taken = 0
@@ -69,12 +87,20 @@ struct ContentFetcher {
             taken += chunk.count
             try progress?(taken)
         }
+        return partial
+    }
+
+    /// Completes contents together.
+    /// - Returns: what became of each.
+    func complete(_ contents: [PartialContent]) throws -> [Outcome] {
         do {
-            return try partial.finish()
-        } catch {
-            // Another process may have completed the same content meanwhile.
-            if let path = try replica.shelf.path(ofWhole: row.id, byteCount: row.byteCount) { return path }
-            throw error
+            return try PartialContent.finish(contents).map { .whole(path: $0) }
+        } catch let error as FerryError where error.concernsOneFile {
+            // Another process may have completed the same contents meanwhile.
+            return try contents.map { content in
+                try replica.shelf.path(ofWhole: content.id, byteCount: content.byteCount).map { .whole(path: $0) }
+                    ?? .missing(error)
+            }
         }
     }
 }

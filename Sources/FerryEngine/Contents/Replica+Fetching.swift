@@ -64,30 +64,49 @@ extension Replica {
     ) throws -> DocumentsReport {
         var run = DocumentsReport()
         var news: [(ContentID, ContentState.Obstacle?)] = []
-        for (index, item) in wanted.enumerated() {
-            if let maximumBytes, run.fetchedBytes >= maximumBytes {
-                run.remaining = wanted.count - index
-                break
-            }
-            let known = try store.readContentStates { try $0.state(of: item.content) }
-            switch try fetcher.fetch(item.content) {
+        func note(_ item: WantedContent, _ outcome: ContentFetcher.Outcome) throws {
+            switch outcome {
             case .whole:
-                if known.isWhole { continue }
+                if try store.readContentStates({ try $0.state(of: item.content).isWhole }) { return }
                 run.fetched += 1
                 run.fetchedBytes += item.byteCount
                 news.append((item.content, nil))
             case .missing(let error):
                 run.waiting += 1
-                news.append(
-                    (
-                        item.content,
-                        ContentState.Obstacle(error, sinceMilliseconds: environment.clock.milliseconds())
-                    ))
+                let obstacle = ContentState.Obstacle(error, sinceMilliseconds: environment.clock.milliseconds())
+                news.append((item.content, obstacle))
             }
         }
+        // The disk is waited for once for several contents.
+        var filled: [(item: WantedContent, content: PartialContent)] = []
+        var filledBytes = 0
+        func complete() throws {
+            for (one, outcome) in try zip(filled, fetcher.complete(filled.map(\.content))) {
+                try note(one.item, outcome)
+            }
+            (filled, filledBytes) = ([], 0)
+        }
+        for (index, item) in wanted.enumerated() {
+            if let maximumBytes, run.fetchedBytes + filledBytes >= maximumBytes {
+                run.remaining = wanted.count - index
+                break
+            }
+            switch try fetcher.fill(item.content) {
+            case .done(let outcome): try note(item, outcome)
+            case .filled(let content):
+                filled.append((item, content))
+                filledBytes += item.byteCount
+                if filled.count >= Self.completedTogether || filledBytes >= Self.completedBytes { try complete() }
+            }
+        }
+        try complete()
         try record(news)
         return run
     }
+
+    /// So many contents, or bytes of them, are completed together at most. Each has an open file.
+    private static let completedTogether = 64
+    private static let completedBytes = 16 << 20
 
     private func record(_ news: [(content: ContentID, obstacle: ContentState.Obstacle?)]) throws {
         if news.isEmpty { return }
