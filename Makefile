@@ -132,10 +132,12 @@ build: setup ## Build the ferry command for debugging
 release: setup ## Build the ferry command for use
 	$(SWIFT) build -c release --product ferry
 
-static: setup ## Build the ferry command for any Linux with glibc, into .build-package/ferry
+static: ## Build the ferry command for any Linux with glibc, into .build-package/ferry
+	@Scripts/setup binutils valgrind
 	@Scripts/build-static .build-package/ferry
 
-package: setup ## Make a Debian package and a tarball of the static build, in .build-package
+package: ## Make a Debian package and a tarball of the static build, in .build-package
+	@Scripts/setup binutils valgrind xz-utils
 	@Scripts/package
 
 # BESIDE=.build/release/ferry measures another build in turns with the static one.
