@@ -39,7 +39,7 @@ let package = Package(
         .target(
             name: "FerrySeal", dependencies: ["FerryCore", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
-        .target(name: "FerryContainer", dependencies: ["FerryCore"], swiftSettings: strict),
+        .target(name: "FerryContainer", dependencies: ["FerryCore", "CFerryFiles"], swiftSettings: strict),
         // Bytes of contents: chunks, packs, and the directory beside the database. No SQL.
         .target(
             name: "FerryContent", dependencies: ["FerryCore", "FerryLog", "FerrySeal", "FerryContainer"],

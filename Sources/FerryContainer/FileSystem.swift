@@ -78,6 +78,10 @@ package protocol FileSystem: Sendable {
     /// Makes the names in a directory durable.
     func synchronizeDirectory(at path: String) throws
 
+    /// Makes files and the names in directories durable, all on one disk. Many of them wait for the disk once, where the system can.
+    /// - Throws: `inputOutput`; some are durable then.
+    func synchronize(_ files: [any WritableFile], _ directories: [String]) throws
+
     /// Removes a file's name, whatever the file is, but not a directory's.
     /// - Returns: true if there was a file.
     @discardableResult
@@ -180,5 +184,12 @@ extension FerryError {
             .limitExceeded,
             "The folder \(path) has more than \(maximumCount) entries. Move away what does not belong there.",
             path: path)
+    }
+}
+
+extension FileSystem {
+    package func synchronize(_ files: [any WritableFile], _ directories: [String]) throws {
+        for file in files { try file.synchronize() }
+        for directory in directories { try synchronizeDirectory(at: directory) }
     }
 }

@@ -123,13 +123,13 @@ package final class PartialContent {
         let names = contents.map { ContentShelf.wholeName($0.id) }
         let directories = Set(names.map(ContentShelf.directory)).sorted()
         try shelf.prepare(forWhole: directories)
-        for content in contents { try content.file.synchronize() }
+        try fileSystem.synchronize(contents.map(\.file), [shelf.path("partial")])
         for (content, name) in zip(contents, names) {
             let partial = shelf.path(ContentShelf.partialName(content.id))
             try fileSystem.makeReadOnly(at: partial)
             try fileSystem.rename(partial, to: shelf.path(name))
         }
-        for directory in directories { try fileSystem.synchronizeDirectory(at: shelf.path(directory)) }
+        try fileSystem.synchronize([], directories.map(shelf.path))
         return names.map(shelf.path)
     }
 }
