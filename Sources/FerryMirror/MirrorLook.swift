@@ -29,7 +29,10 @@ package struct MirrorLook: Sendable {
                 rest.append(entry)
             }
         }
-        for item in items where item.kind == .folder && open[item.path] != nil { takeFolder(item, &open, &rest) }
+        let folders = Set(rest.lazy.filter { $0.kind == .folder }.map(\.stamp.inode))
+        for item in items where item.kind == .folder && open[item.path] != nil {
+            if folders.contains(item.stamp.inode) { takeFolder(item, &open, &rest) }
+        }
         takeFiles(&open, &rest)
         new = items.filter { open[$0.path] != nil }
         missing = rest

@@ -21,10 +21,9 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         case left(DiskScan.Left)
     }
 
-    func run(_ ignoring: IgnoreRules, _ waiting: Set<MirrorKey>, _ report: inout MirrorReport) throws {
-        let (entries, state) = (try base.entries(), try base.tree())
-        let wanted = WantedItems(state, entries: entries, rules: disk.rules, ignoring: ignoring)
-        let unknown = entries.filter { state.isUnknown($0.key.document) }
+    func run(_ sight: MirrorSight, _ waiting: Set<MirrorKey>, _ report: inout MirrorReport) throws {
+        let (entries, wanted) = (sight.entries, sight.wanted)
+        let unknown = entries.filter { sight.state.isUnknown($0.key.document) }
         for entry in unknown where entry.kind == .file {
             report.left.append(
                 .init(path: entry.path.text, reason: "what became of its document has not arrived; it stays as it is"))
@@ -252,8 +251,7 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         }
         if entry.path.isBelow(.work) {
             // What is left in it is a person's: it gets a name where people see it.
-            return try move(
-                entry.key, to: DiskPath("left over \(entry.key.document.hex.prefix(8))"), &known)
+            return try move(entry.key, to: WorkName.leftOver(entry.key.document), &known)
         }
         return .left(.init(path: entry.path.text, reason: "it was deleted, and something in it is no document"))
     }

@@ -61,8 +61,6 @@ final class MirrorStory {
         case recovery
         /// A copy of a rival is a file like any other.
         case copies
-        /// Nobody looks whether a file changed while it was read.
-        case lookAfterReading
     }
 
     private static let allNames = [
@@ -92,7 +90,6 @@ final class MirrorStory {
             base.forgetsCopies = omission == .copies
             base.editsCurrent = omission == .versionOnDisk
             base.forgetsAbsence = omission == .absence
-            disk.isCareless = omission == .lookAfterReading
             let device = Device(disk, base)
             disk.between = { [unowned self, unowned device] in try between(device) }
             base.between = { [unowned self, unowned device] in try between(device) }
