@@ -216,7 +216,9 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
     private func move(
         _ key: MirrorKey, to path: DiskPath, _ known: inout [MirrorKey: MirrorEntry]
     ) throws -> Outcome {
-        guard let entry = known[key], let before = try disk.item(at: entry.path) else { return .later }
+        guard let entry = known[key], let before = try disk.item(at: entry.path), before.kind == entry.kind else {
+            return .later
+        }
         if entry.kind == .file, try disk.isOpenForWriting(entry.path) { return .later }
         guard try disk.rename(entry.path, to: path) else { return .later }
         var moved = [entry]

@@ -333,8 +333,13 @@ final class MirrorStory {
     }
 
     private func fillGaps(_ device: Device) {
-        for (path, _) in device.gaps where device.disk.node(path) == nil {
-            if device.disk.node(path.folder) != nil { make(path, device) }
+        for (path, _) in device.gaps {
+            if device.disk.node(path) == nil, device.disk.node(path.folder) != nil {
+                make(path, device)
+            } else if let old = device.last[path] {
+                // A folder came there meanwhile: the program cannot save.
+                replaced[old, default: []].insert(0)
+            }
         }
         device.gaps = []
     }
