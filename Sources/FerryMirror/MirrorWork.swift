@@ -91,7 +91,12 @@ struct MirrorWork<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Base.
         _ entries: [MirrorEntry], isPlaced: Bool, _ report: inout MirrorReport
     ) throws {
         let path = DiskPath.work.appending(name)
-        guard let before = try disk.item(at: path), before.kind == .file else { return }
+        guard let before = try disk.item(at: path) else { return }
+        if before.kind == .folder {
+            // Somebody put a folder in a file's place while both exchanged their names.
+            _ = try disk.rename(path, to: WorkName.leftOver(out.document))
+            return
+        }
         // A copy of a rival is removed, and never replaced.
         let entry = entries.first {
             $0.key.document == out.document && $0.version == out.version && ($0.key.rival == nil || out.incoming == nil)
