@@ -216,9 +216,8 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
     private func move(
         _ key: MirrorKey, to path: DiskPath, _ known: inout [MirrorKey: MirrorEntry]
     ) throws -> Outcome {
-        guard let entry = known[key], let before = try disk.item(at: entry.path), before.kind == entry.kind else {
-            return .later
-        }
+        // What came there since the step was planned is another document's, or a person's.
+        guard let entry = known[key], let before = try presentItem(entry) else { return .later }
         if entry.kind == .file, try disk.isOpenForWriting(entry.path) { return .later }
         guard try disk.rename(entry.path, to: path) else { return .later }
         var moved = [entry]
@@ -231,6 +230,14 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         }
         try put(moved, &known)
         return .done
+    }
+
+    /// What lies at an entry's path, where that is still the thing that the entry is of.
+    private func presentItem(_ entry: MirrorEntry) throws -> DiskItem? {
+        guard let item = try disk.item(at: entry.path), item.kind == entry.kind,
+            item.stamp.isSameThing(as: entry.stamp, isFolder: entry.kind == .folder)
+        else { return nil }
+        return item
     }
 
     // MARK: Folders
@@ -247,6 +254,7 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
     }
 
     private func removeFolder(_ entry: MirrorEntry, _ known: inout [MirrorKey: MirrorEntry]) throws -> Outcome {
+        guard try presentItem(entry) != nil else { return .later }
         if try disk.removeFolder(at: entry.path) {
             try forget(entry.key, &known)
             return .done
