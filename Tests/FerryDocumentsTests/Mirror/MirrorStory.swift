@@ -215,6 +215,11 @@ final class MirrorStory {
 
     private func appear(_ content: UInt64, at path: DiskPath, _ device: Device) {
         replace(device.last[path], by: content, device)
+        // A mirror renames folders. What was deleted in one before comes anew there.
+        for (former, old) in device.last
+        where former.name == path.name && former != path && device.disk.node(former.folder) == nil {
+            replaced[old, default: []].insert(content)
+        }
         device.last[path] = content
         if !isIgnored(path) {
             device.owed.insert(content)
