@@ -20,19 +20,30 @@ package struct MirrorLook: Sendable {
     package init(_ entries: [MirrorEntry], _ items: [DiskItem]) {
         var open: [DiskPath: DiskItem] = [:]
         for item in items { open[item.path] = item }
-        var rest: [MirrorEntry] = []
-        for entry in entries {
-            if let item = open[entry.path], item.kind == entry.kind {
-                open[entry.path] = nil
-                matches.append(Match(entry: entry, item: item))
-            } else {
-                rest.append(entry)
-            }
+        // Of two entries with one path the one whose thing lies there: a step may have put one in the place of another that went.
+        var rest = takeByPath(entries, &open) { $0.stamp.isSameThing(as: $1.stamp, isFolder: $0.kind == .folder) }
+        rest = takeByPath(rest, &open) { _, _ in true }
+        let folders = Set(rest.lazy.filter { $0.kind == .folder }.map(\.stamp.inode))
+        for item in items where item.kind == .folder && open[item.path] != nil {
+            if folders.contains(item.stamp.inode) { takeFolder(item, &open, &rest) }
         }
-        for item in items where item.kind == .folder && open[item.path] != nil { takeFolder(item, &open, &rest) }
         takeFiles(&open, &rest)
         new = items.filter { open[$0.path] != nil }
         missing = rest
+    }
+
+    /// Matches entries with what lies at their paths.
+    /// - Returns: the rest.
+    private mutating func takeByPath(
+        _ entries: [MirrorEntry], _ open: inout [DiskPath: DiskItem],
+        where isMatch: (MirrorEntry, DiskItem) -> Bool
+    ) -> [MirrorEntry] {
+        entries.filter { entry in
+            guard let item = open[entry.path], item.kind == entry.kind, isMatch(entry, item) else { return true }
+            open[entry.path] = nil
+            matches.append(Match(entry: entry, item: item))
+            return false
+        }
     }
 
     private mutating func takeFolder(

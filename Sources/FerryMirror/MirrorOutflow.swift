@@ -21,10 +21,9 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         case left(DiskScan.Left)
     }
 
-    func run(_ ignoring: IgnoreRules, _ waiting: Set<MirrorKey>, _ report: inout MirrorReport) throws {
-        let (entries, state) = (try base.entries(), try base.tree())
-        let wanted = WantedItems(state, entries: entries, rules: disk.rules, ignoring: ignoring)
-        let unknown = entries.filter { state.isUnknown($0.key.document) }
+    func run(_ sight: MirrorSight, _ waiting: Set<MirrorKey>, _ report: inout MirrorReport) throws {
+        let (entries, wanted) = (sight.entries, sight.wanted)
+        let unknown = entries.filter { sight.state.isUnknown($0.key.document) }
         for entry in unknown where entry.kind == .file {
             report.left.append(
                 .init(path: entry.path.text, reason: "what became of its document has not arrived; it stays as it is"))
@@ -217,7 +216,8 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
     private func move(
         _ key: MirrorKey, to path: DiskPath, _ known: inout [MirrorKey: MirrorEntry]
     ) throws -> Outcome {
-        guard let entry = known[key], let before = try disk.item(at: entry.path) else { return .later }
+        // What came there since the step was planned is another document's, or a person's.
+        guard let entry = known[key], let before = try presentItem(entry) else { return .later }
         if entry.kind == .file, try disk.isOpenForWriting(entry.path) { return .later }
         guard try disk.rename(entry.path, to: path) else { return .later }
         var moved = [entry]
@@ -230,6 +230,14 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         }
         try put(moved, &known)
         return .done
+    }
+
+    /// What lies at an entry's path, where that is still the thing that the entry is of.
+    private func presentItem(_ entry: MirrorEntry) throws -> DiskItem? {
+        guard let item = try disk.item(at: entry.path), item.kind == entry.kind,
+            item.stamp.isSameThing(as: entry.stamp, isFolder: entry.kind == .folder)
+        else { return nil }
+        return item
     }
 
     // MARK: Folders
@@ -246,14 +254,14 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
     }
 
     private func removeFolder(_ entry: MirrorEntry, _ known: inout [MirrorKey: MirrorEntry]) throws -> Outcome {
+        guard try presentItem(entry) != nil else { return .later }
         if try disk.removeFolder(at: entry.path) {
             try forget(entry.key, &known)
             return .done
         }
         if entry.path.isBelow(.work) {
             // What is left in it is a person's: it gets a name where people see it.
-            return try move(
-                entry.key, to: DiskPath("left over \(entry.key.document.hex.prefix(8))"), &known)
+            return try move(entry.key, to: WorkName.leftOver(entry.key.document), &known)
         }
         return .left(.init(path: entry.path.text, reason: "it was deleted, and something in it is no document"))
     }

@@ -1,6 +1,19 @@
 import FerryCore
 import FerryDocuments
 
+/// What was known of documents and entries at one moment, and how the directory should look by that.
+struct MirrorSight {
+    let entries: [MirrorEntry]
+    let state: MirrorTree
+    let wanted: WantedItems
+
+    init(entries: [MirrorEntry], state: MirrorTree, rules: DiskRules, ignoring: IgnoreRules) {
+        self.entries = entries
+        self.state = state
+        wanted = WantedItems(state, entries: entries, rules: rules, ignoring: ignoring)
+    }
+}
+
 /// Brings a directory and the documents into step, once: first what people did in the directory goes to the documents, then what became
 /// of the documents goes to the directory.
 ///
@@ -27,40 +40,48 @@ package struct MirrorPass<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source 
         var report = MirrorReport()
         try MirrorWork(disk, base).recover(&report)
         let ignoring = try disk.ignoreText().map(IgnoreRules.init) ?? .builtIn
-        guard let waiting = try takeIn(ignoring, &report) else { return report }
-        try MirrorOutflow(disk, base).run(ignoring, waiting, &report)
+        guard let (waiting, seen) = try takeIn(ignoring, &report) else { return report }
+        let present = try seen ?? sight(ignoring)
+        try MirrorOutflow(disk, base).run(present, waiting, &report)
         return report
     }
 
+    private func sight(_ ignoring: IgnoreRules) throws -> MirrorSight {
+        MirrorSight(
+            entries: try base.entries(), state: try base.tree(), rules: disk.rules, ignoring: ignoring)
+    }
+
     /// Takes what people did in the directory.
-    /// - Returns: what must not be touched now; `nil` where deletions are held.
-    private func takeIn(_ ignoring: IgnoreRules, _ report: inout MirrorReport) throws -> Set<MirrorKey>? {
-        let entries = try base.entries()
+    /// - Returns: what must not be touched now, and what was seen of documents and entries where nothing changed; `nil` where deletions
+    ///   are held.
+    private func takeIn(
+        _ ignoring: IgnoreRules, _ report: inout MirrorReport
+    ) throws -> (waiting: Set<MirrorKey>, seen: MirrorSight?)? {
+        let seen = try sight(ignoring)
+        let entries = seen.entries
         let scan = try disk.scan(ignoring)
         report.left += scan.left
         report.folders = scan.items.filter { $0.kind == .folder && !$0.path.isBelow(.own) }.map(\.path)
         let look = MirrorLook(entries, scan.items)
         let readings = try read(look.unread, &report)
-        let wanted = WantedItems(try base.tree(), entries: entries, rules: disk.rules, ignoring: ignoring)
         let intake = MirrorIntake(
             look,
             .init(
-                readings: readings, wanted: wanted, ignoring: ignoring, nowMilliseconds: base.nowMilliseconds(),
+                readings: readings, wanted: seen.wanted, ignoring: ignoring, nowMilliseconds: base.nowMilliseconds(),
                 isConfirmed: isConfirmed))
         if !intake.held.isEmpty {
             report.held = intake.held.count
             return nil
         }
         report.waiting += intake.waiting.count
-        if !intake.steps.isEmpty {
-            let counts = try base.change { rows in
-                try IntakeWriter.apply(intake.steps, to: rows, preferring: preference)
-            }
-            report.taken += counts.added + counts.saved
-            report.moved += counts.moved
-            report.removed += counts.dropped
+        if intake.steps.isEmpty { return (intake.waiting, seen) }
+        let counts = try base.change { rows in
+            try IntakeWriter.apply(intake.steps, to: rows, preferring: preference)
         }
-        return intake.waiting
+        report.taken += counts.added + counts.saved
+        report.moved += counts.moved
+        report.removed += counts.dropped
+        return (intake.waiting, nil)
     }
 
     /// Reads files that nobody writes to.

@@ -12,6 +12,23 @@ enum WorkName {
         "out-\(document.hex)-\(version.hex)" + (incoming.map { "-" + $0.hex } ?? "")
     }
 
+    /// Something that is out of the way, so that others can exchange their names.
+    static func aside(_ key: MirrorKey) -> String {
+        "aside-" + key.document.hex + (key.rival.map { "-" + $0.hex } ?? "")
+    }
+
+    static func parseAside(_ name: String) -> MirrorKey? {
+        let parts = name.split(separator: "-", omittingEmptySubsequences: false).map(String.init)
+        guard (2...3).contains(parts.count), parts[0] == "aside", let document = DocumentID(parts[1]) else {
+            return nil
+        }
+        if parts.count == 2 { return MirrorKey(document: document) }
+        return VersionID(parts[2]).map { MirrorKey(document: document, rival: $0) }
+    }
+
+    /// Where people see what is left of a folder that nobody else knows.
+    static func leftOver(_ document: DocumentID) -> DiskPath { DiskPath("left over \(document.hex.prefix(8))") }
+
     /// Reads a name that `out` made.
     static func parseOut(_ name: String) -> (document: DocumentID, version: VersionID, incoming: VersionID?)? {
         let parts = name.split(separator: "-", omittingEmptySubsequences: false).map(String.init)
@@ -45,7 +62,26 @@ struct MirrorWork<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Base.
                 try recover(name, out, entries, isPlaced: isPlaced, &report)
             } else if name.hasPrefix("new-") {
                 try disk.removeWork(name)
+            } else if let key = WorkName.parseAside(name) {
+                try recoverAside(name, key, entries, &report)
             }
+        }
+    }
+
+    /// Something that was put out of the way by a process that died before it noted that.
+    private func recoverAside(
+        _ name: String, _ key: MirrorKey, _ entries: [MirrorEntry], _ report: inout MirrorReport
+    ) throws {
+        let path = DiskPath.work.appending(name)
+        if entries.contains(where: { $0.path == path }) { return }
+        let entry = entries.first { $0.key == key }
+        if let entry, try disk.item(at: entry.path) == nil, try disk.rename(path, to: entry.path) { return }
+        // Somebody made something new in its place.
+        if try disk.item(at: path)?.kind == .folder {
+            _ = try disk.rename(path, to: WorkName.leftOver(key.document))
+        } else {
+            let version = entry?.version ?? key.rival ?? VersionID(high: 0, low: 0)
+            try recover(name, (key.document, version, nil), [], isPlaced: false, &report)
         }
     }
 
@@ -55,7 +91,12 @@ struct MirrorWork<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Base.
         _ entries: [MirrorEntry], isPlaced: Bool, _ report: inout MirrorReport
     ) throws {
         let path = DiskPath.work.appending(name)
-        guard let before = try disk.item(at: path), before.kind == .file else { return }
+        guard let before = try disk.item(at: path) else { return }
+        if before.kind == .folder {
+            // Somebody put a folder in a file's place while both exchanged their names.
+            _ = try disk.rename(path, to: WorkName.leftOver(out.document))
+            return
+        }
         // A copy of a rival is removed, and never replaced.
         let entry = entries.first {
             $0.key.document == out.document && $0.version == out.version && ($0.key.rival == nil || out.incoming == nil)

@@ -46,7 +46,7 @@ package protocol MirrorDisk {
     /// Removes a file in the mirror's own folder.
     func removeWork(_ name: String) throws
 
-    /// The names in the mirror's own folder, without what lies aside.
+    /// The names in the mirror's own folder.
     func workNames() throws -> [String]
 
     /// Makes the bytes of files in the mirror's own folder durable.

@@ -78,7 +78,7 @@ package struct OutflowPlan: Sendable {
 
     /// Where something lies that is out of the way.
     package static func aside(_ key: MirrorKey) -> DiskPath {
-        DiskPath.work.appending("aside-" + key.document.hex + (key.rival.map { "-" + $0.hex } ?? ""))
+        DiskPath.work.appending(WorkName.aside(key))
     }
 
     private mutating func placeFolder(_ item: WantedItem) {

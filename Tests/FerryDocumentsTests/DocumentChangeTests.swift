@@ -174,4 +174,61 @@ final class DocumentChangeTests: XCTestCase {
             XCTAssertEqual(DocumentChange.merging(pair, Samples.content(9), versions).versions[0].mode, merged)
         }
     }
+
+    // MARK: Changes of a single version
+
+    func testADroppedRivalLeavesTheOthers() throws {
+        let versions = [
+            Samples.row(1, of: 1, 1), Samples.row(2, of: 1, 2, at: Samples.now + 1),
+            Samples.row(3, of: 1, 3, at: Samples.now + 2),
+        ]
+        let change = try XCTUnwrap(
+            DocumentChange.dropping(Samples.version(2), among: versions, by: Samples.author()))
+        XCTAssertEqual(change.superseded, [Samples.version(2)])
+        let leaves = DocumentLeaves(versions.after(change))
+        XCTAssertEqual(leaves.current?.id, Samples.version(3))
+        XCTAssertEqual(leaves.rivals.map(\.id), [Samples.version(1)])
+    }
+
+    func testTheLastDroppedLeafDeletesTheDocument() throws {
+        let versions = [Samples.row(1, of: 1, 1), Samples.row(2, of: 1, 2, over: [1])].map { row in
+            var row = row
+            row.isSuperseded = row.id == Samples.version(1)
+            return row
+        }
+        XCTAssertNil(
+            DocumentChange.dropping(Samples.version(1), among: versions, by: Samples.author()),
+            "what another version stands in the place of is no leaf")
+        let change = try XCTUnwrap(
+            DocumentChange.dropping(Samples.version(2), among: versions, by: Samples.author()))
+        XCTAssertTrue(DocumentLeaves(versions.after(change)).isDeleted)
+    }
+
+    /// Whoever edits what somebody drops meanwhile keeps it.
+    func testAnEditBeatsADrop() throws {
+        let versions = [Samples.row(1, of: 1, 1)]
+        let drop = try XCTUnwrap(
+            DocumentChange.dropping(Samples.version(1), among: versions, by: Samples.author(seed: 2)))
+        let edit = DocumentChange.saving(
+            Samples.bytes(7), over: versions[0], among: versions, by: Samples.author(Samples.laptop, seed: 3))
+        XCTAssertEqual(
+            DocumentLeaves(versions.after(drop).after(edit)).current?.content, Samples.content(7))
+    }
+
+    func testAnEditedRivalStaysARival() {
+        let versions = [Samples.row(1, of: 1, 1), Samples.row(2, of: 1, 2, at: Samples.now + 1)]
+        let edit = DocumentChange.saving(
+            Samples.bytes(7), overRival: versions[0], among: versions, by: Samples.author(at: Samples.now + 9000))
+        let leaves = DocumentLeaves(versions.after(edit))
+        XCTAssertEqual(leaves.current?.id, Samples.version(2))
+        XCTAssertEqual(leaves.rivals.map(\.content), [Samples.content(7)])
+    }
+
+    func testWhatJoinsStandsBeside() {
+        let versions = [Samples.row(1, of: 1, 1)]
+        let change = DocumentChange.joining(
+            Samples.bytes(7), to: Samples.id(1), by: Samples.author(at: Samples.now + 1))
+        XCTAssertEqual(change.superseded, [])
+        XCTAssertEqual(DocumentLeaves(versions.after(change)).rivals.map(\.id), [Samples.version(1)])
+    }
 }

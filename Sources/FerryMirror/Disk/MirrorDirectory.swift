@@ -413,7 +413,7 @@ package final class MirrorDirectory: MirrorDisk {
 
     package func workNames() throws -> [String] {
         guard let folder = try openFolder(.work) else { return [] }
-        return try names(folder.number, .work).names.filter { !$0.hasPrefix("aside-") }
+        return try names(folder.number, .work).names
     }
 
     package func removeWork(_ name: String) throws {

@@ -90,6 +90,13 @@ final class MirrorIntakeTests: XCTestCase {
         XCTAssertFalse(steps.contains { if case .move = $0 { true } else { false } })
     }
 
+    func testOfTwoEntriesWithOnePathTheOneIsMeantWhoseFileLiesThere() {
+        let steps = intake([entry("a", 1), entry("a", 2)], [item("a", stamp(2)), item("b", stamp(1))]).steps
+        XCTAssertEqual(
+            steps.filter { if case .keep = $0 { false } else { true } },
+            [.move(Samples.id(1), to: .document(nil), name: "b")])
+    }
+
     func testAMovedCopyIsFoundByItsBytes() {
         let steps = intake([entry("a", 1)], [item("b", stamp(50, born: 9))], contents: ["b": 1]).steps
         XCTAssertTrue(steps.contains(.move(Samples.id(1), to: .document(nil), name: "b")))

@@ -61,8 +61,6 @@ final class MirrorStory {
         case recovery
         /// A copy of a rival is a file like any other.
         case copies
-        /// Nobody looks whether a file changed while it was read.
-        case lookAfterReading
     }
 
     private static let allNames = [
@@ -92,7 +90,6 @@ final class MirrorStory {
             base.forgetsCopies = omission == .copies
             base.editsCurrent = omission == .versionOnDisk
             base.forgetsAbsence = omission == .absence
-            disk.isCareless = omission == .lookAfterReading
             let device = Device(disk, base)
             disk.between = { [unowned self, unowned device] in try between(device) }
             base.between = { [unowned self, unowned device] in try between(device) }
@@ -218,6 +215,11 @@ final class MirrorStory {
 
     private func appear(_ content: UInt64, at path: DiskPath, _ device: Device) {
         replace(device.last[path], by: content, device)
+        // A mirror renames folders. What was deleted in one before comes anew there.
+        for (former, old) in device.last
+        where former.name == path.name && former != path && device.disk.node(former.folder) == nil {
+            replaced[old, default: []].insert(content)
+        }
         device.last[path] = content
         if !isIgnored(path) {
             device.owed.insert(content)
@@ -336,8 +338,13 @@ final class MirrorStory {
     }
 
     private func fillGaps(_ device: Device) {
-        for (path, _) in device.gaps where device.disk.node(path) == nil {
-            if device.disk.node(path.folder) != nil { make(path, device) }
+        for (path, _) in device.gaps {
+            if device.disk.node(path) == nil, device.disk.node(path.folder) != nil {
+                make(path, device)
+            } else if let old = device.last[path] {
+                // A folder came there meanwhile: the program cannot save.
+                replaced[old, default: []].insert(0)
+            }
         }
         device.gaps = []
     }

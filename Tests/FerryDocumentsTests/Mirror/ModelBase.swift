@@ -89,7 +89,7 @@ final class ModelBase: MirrorBase, MirrorRows {
     }
 
     func entries() throws -> [MirrorEntry] {
-        mirror.values.sorted { $0.path < $1.path }.map { entry in
+        mirror.values.sorted { ($0.path, $0.key.document) < ($1.path, $1.key.document) }.map { entry in
             var entry = entry
             if forgetsAbsence { entry.missingSince = 0 }
             if editsCurrent, let current = DocumentLeaves(versionRows[entry.key.document] ?? []).current {

@@ -55,7 +55,6 @@ final class ModelDisk: MirrorDisk {
     var ignoresWriters = false
     var replaces = false
     var hidesWork = false
-    var isCareless = false
     /// How files looked when they were looked at last in a scan, by inode.
     private var scanned: [UInt64: DiskStamp] = [:]
 
@@ -158,7 +157,7 @@ final class ModelDisk: MirrorDisk {
         try call("item") {
             guard let node = node(path) else { return nil }
             var item = item(path, node)
-            if isBlind && path.isBelow(.work) || isCareless && !path.isBelow(.work) {
+            if isBlind && path.isBelow(.work) {
                 item.stamp = scanned[node.inode] ?? item.stamp
             }
             return item
@@ -238,7 +237,7 @@ final class ModelDisk: MirrorDisk {
     func workNames() throws -> [String] {
         try call("work") {
             if hidesWork { return [] }
-            return node(.work)?.children.keys.filter { !$0.hasPrefix("aside-") }.sorted() ?? []
+            return node(.work)?.children.keys.sorted() ?? []
         }
     }
 

@@ -363,7 +363,7 @@ final class MirrorFolderTests: XCTestCase {
         try home.settle()
         let source = home.stores.folder.appendingPathComponent("source")
         try Data((String(repeating: "a", count: 99_999) + "b").utf8).write(to: source)
-        try home.run("rsync", "--inplace", "-t", source.path, "big", in: 0)
+        try home.run("rsync", "--inplace", "-I", "-t", source.path, "big", in: 0)
         try home.settle()
         XCTAssertEqual(try home.files(1)["big"]?.last, "b")
         try home.run("git", "init", "-q", ".", in: 1)
