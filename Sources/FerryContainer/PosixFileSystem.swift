@@ -1,4 +1,3 @@
-import CFerryFiles
 import FerryCore
 
 #if canImport(Glibc)
@@ -264,7 +263,7 @@ package struct PosixFileSystem: FileSystem {
     /// - Returns: false where the system has no such call, or the call failed: then each file says why.
     private func synchronizeDisk(of path: String) -> Bool {
         do throws(SystemCallError) {
-            return ferry_synchronize_disk(try Descriptor(opening: path, O_RDONLY | O_DIRECTORY).number) == 0
+            return try Descriptor(opening: path, O_RDONLY | O_DIRECTORY).synchronizeDisk()
         } catch {
             return false
         }

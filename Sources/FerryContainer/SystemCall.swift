@@ -1,3 +1,4 @@
+import CFerryFiles
 import FerryCore
 
 #if canImport(Glibc)
@@ -65,6 +66,10 @@ struct Descriptor: ~Copyable {
 
     // fsync(2) reported close(2)'s errors before, or they do not matter to a reader.
     deinit { close(number) }
+
+    /// Makes everything durable that is written on the disk of the descriptor.
+    /// - Returns: false where the system has no such call, and where the call failed.
+    borrowing func synchronizeDisk() -> Bool { ferry_synchronize_disk(number) == 0 }
 
     /// Closes the descriptor and reports errors of close(2). A close that a signal interrupted has closed the
     /// descriptor.
