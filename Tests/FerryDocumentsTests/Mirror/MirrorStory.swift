@@ -339,7 +339,7 @@ final class MirrorStory {
 
     private func fillGaps(_ device: Device) {
         for (path, _) in device.gaps {
-            if device.disk.node(path) == nil, device.disk.node(path.folder) != nil {
+            if device.disk.node(path) == nil, device.disk.node(path.folder)?.isFolder ?? false {
                 make(path, device)
             } else if let old = device.last[path] {
                 // A folder came there meanwhile: the program cannot save.
