@@ -96,6 +96,8 @@ final class MirrorStory {
             disk.onDestruction = { [unowned self, unowned device] content, isOpen in
                 destroyed(content, isOpen, device)
             }
+            // Who makes a file where another one was a moment ago replaces that one.
+            disk.onLeaving = { [unowned device] path, content in device.last[path] = content }
             devices.append(device)
         }
     }
