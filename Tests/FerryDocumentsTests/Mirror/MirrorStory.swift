@@ -96,6 +96,8 @@ final class MirrorStory {
             disk.onDestruction = { [unowned self, unowned device] content, isOpen in
                 destroyed(content, isOpen, device)
             }
+            // Who makes a file where another one was a moment ago replaces that one.
+            disk.onLeaving = { [unowned device] path, content in device.last[path] = content }
             devices.append(device)
         }
     }
@@ -339,7 +341,7 @@ final class MirrorStory {
 
     private func fillGaps(_ device: Device) {
         for (path, _) in device.gaps {
-            if device.disk.node(path) == nil, device.disk.node(path.folder) != nil {
+            if device.disk.node(path) == nil, device.disk.node(path.folder)?.isFolder ?? false {
                 make(path, device)
             } else if let old = device.last[path] {
                 // A folder came there meanwhile: the program cannot save.

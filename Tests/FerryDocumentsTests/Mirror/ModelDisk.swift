@@ -48,6 +48,8 @@ final class ModelDisk: MirrorDisk {
     var between: () throws -> Void = {}
     /// Told what a mirror destroys: a content and whether somebody had it open for writing.
     var onDestruction: (UInt64, Bool) -> Void = { _, _ in }
+    /// Told which bytes a mirror takes from a place where people saw them.
+    var onLeaving: (DiskPath, UInt64) -> Void = { _, _ in }
     private(set) var calls: [String] = []
     var onCall: (String) -> Void = { _ in }
     // Rules that a story leaves out (`MirrorStory.Omission`).
@@ -203,6 +205,7 @@ final class ModelDisk: MirrorDisk {
             if rules.refuses(new.name), !new.isBelow(.own) {
                 throw FerryError(.inputOutput, "The disk refuses \(new).")
             }
+            if !old.isFolder, !path.isBelow(.own) { onLeaving(path, old.content) }
             take(path)
             put(old, at: new)
             return true
