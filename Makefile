@@ -11,7 +11,7 @@ INTERFACE = Ferry $(sort $(shell sed -n 's/^@_exported import //p' Sources/Ferry
 
 EXAMPLES = $(patsubst %/Package.swift,%,$(wildcard Examples/*/Package.swift))
 
-.PHONY: help setup demo examples check test interface fuzz fuzz-bytes rosters simulate crash sanitize e2e ui remote transparency bench bench-instructions format lint docs reference build release \
+.PHONY: help setup demo examples check test interface fuzz fuzz-bytes rosters simulate crash sanitize e2e ui remote transparency bench bench-documents bench-instructions format lint docs reference build release \
 	static package package-test install clean
 
 help: ## Show this list
@@ -97,6 +97,10 @@ transparency: setup ## Run a folder of SQL scripts on a plain and on a tracked d
 # A target of the package that only FERRY_BENCHMARKS adds, with a build folder of its own (Package.swift).
 bench: setup ## Measure Ferry beside plain SQLite (BENCH="--quick" for a short run)
 	cd Benchmarks && FERRY_BENCHMARKS=1 $(SWIFT) run -c release --package-path .. --scratch-path .build FerryBenchmark $(BENCH)
+
+bench-documents: setup ## Measure documents beside cp, rsync, restic and borg (BENCH="--quick" for a short run)
+	$(SWIFT) build -c release --product ferry
+	Scripts/bench-documents $(BENCH)
 
 # Noise does not change these counts. RENEW=1 writes them anew.
 bench-instructions: ## Count the instructions of fixed work, and compare (RENEW=1)

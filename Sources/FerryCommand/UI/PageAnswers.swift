@@ -124,7 +124,10 @@ final class PageAnswers: PageSource {
             status: status, concerns: status.concerns, sentences: lines.map(PageSentence.init),
             devices: devices.devices.map { OverviewDevice(status, devices).report($0, page) },
             reachable: devices.reachable, activity: activity(changes), activityProblem: log.failure?.message,
-            latest: changes.prefix(Self.latestChanges).map { .init(LogCommand.Change($0), $0.key) })
+            // Rows of documents say nothing to a person: the sentences above tell of documents.
+            latest: changes.filter { !DocumentTables.contains(foldedName($0.table)) }.prefix(Self.latestChanges).map {
+                .init(LogCommand.Change($0), $0.key)
+            })
     }
 
     private func activity(_ changes: [LogEntry]) -> ActivityPlot? {

@@ -56,15 +56,24 @@ extension Replica {
 
     /// Deletes contents that nothing has used for long, and packs that no known content needs; packs what lives in packs that are half
     /// empty anew.
+    ///
+    /// The first look, and one after a long time, only notes the time: a clock that is wrong for an hour ends nobody's thirty days.
     func collectContents(_ container: Container) throws {
-        for companion in SyncCompanions.all(environment) { try companion.prepareCollection(self) }
         let now = environment.clock.milliseconds()
+        let age = try store.lastCollection().map { now.subtractingReportingOverflow($0) }
+        guard let age, !age.overflow, (0...Self.clockJumpMilliseconds).contains(age.partialValue) else {
+            return try store.noteCollection(atMilliseconds: now)
+        }
+        for companion in SyncCompanions.all(environment) { try companion.prepareCollection(self) }
         _ = try store.deleteUnusedContents(
             nowMilliseconds: now, unusedMilliseconds: retention.unusedContentMilliseconds)
         _ = try store.deleteUnusedPacks()
         try renewSparsePacks(container)
         try store.noteCollection(atMilliseconds: now)
     }
+
+    /// So long after the last look the clock may have jumped, in milliseconds.
+    private static let clockJumpMilliseconds: Int64 = 40 * 86_400_000
 
     /// Packs anew what known contents list in packs of which they need less than a half.
     private func renewSparsePacks(_ container: Container) throws {

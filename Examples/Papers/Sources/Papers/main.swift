@@ -6,7 +6,7 @@ import GRDB
 //
 //     Papers <database> <shared folder> <name of this device> [first]
 //
-// The database of a document app may be empty: Ferry keeps the documents beside it. Commands are:
+// Ferry keeps documents beside the database. The app's own tables travel as ever, and a container wants one at least. Commands are:
 //
 //     list                 what there is
 //     write <path> <text>  make a document, or edit the one that is there
@@ -24,7 +24,11 @@ guard [4, 5].contains(CommandLine.arguments.count) else {
 
 do {
     let arguments = CommandLine.arguments
-    let store = Store(try DatabasePool(path: arguments[1]))
+    let pool = try DatabasePool(path: arguments[1])
+    try await pool.write { database in
+        try database.execute(sql: "CREATE TABLE IF NOT EXISTS setting(name TEXT PRIMARY KEY NOT NULL, value)")
+    }
+    let store = Store(pool)
     if try store.identity() == nil {
         // An open container, to keep the example short: Notes shows how a device is let into a sealed one.
         if arguments.last == "first" {
