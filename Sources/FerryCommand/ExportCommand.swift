@@ -8,6 +8,7 @@ struct ExportCommand: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
         abstract: "Write everything into one file, for a USB stick or a backup.",
+        usage: "ferry export <database> <file> [--open] [--without-documents] [<options>]",
         discussion: """
             Syncs first, if the container is there, and then writes a snapshot of the whole state: rows, what is hidden \
             or deleted, and how far each device's changes are in it. `ferry import` merges the file into any database of \
