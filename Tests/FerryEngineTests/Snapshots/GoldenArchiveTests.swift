@@ -46,6 +46,26 @@ final class GoldenArchiveTests: XCTestCase {
         try assertWhole(ArchiveKeys(file, records, environment).open(nil), objects: 10)
     }
 
+    func testArchivesWithPacksAreRead() throws {
+        let file = try ArchiveFile(path: golden("archive-v\(ArchiveFile.plainVersion + ArchiveFile.withPacks).ferry"))
+        XCTAssertFalse(file.isSealed)
+        XCTAssertEqual(try file.packs().count, 1)
+        // It is imported, and what the packs say is proved by the IDs of the chunks.
+        let folder = try ScratchFolder()
+        let found = Locked<[ContentID: Int]>([:])
+        var setup = ReplicaSetup()
+        setup.importedDocuments = .written { replica in
+            for content in try replica.store.wantedContents(maximumBytes: nil, includingWhole: true) {
+                let path = try replica.contentFile(content.content)
+                let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+                found.withLock { $0[content.content] = bytes.count }
+            }
+        }
+        let report = try setup.importDatabase(at: folder.path("plain.sqlite"), from: file.path).report
+        XCTAssertEqual(report.contents, 1)
+        XCTAssertEqual(found.withLock { $0.values.sorted() }, [20, 5000])
+    }
+
     func testAnIndependentReaderMakesTheOpenArchiveOfASealedOne() throws {
         let folder = try ScratchFolder()
         let files = [golden("archive-v2.ferry"), golden("archive-v2.key")]
