@@ -16,9 +16,8 @@ extension Replica {
         var maker = try PackMaker(self, keys)
         for (row, chunks) in contents {
             do {
-                // All of a content's chunks, or none: a part alone is of no use to anybody.
-                let bytes = try chunks.sorted().map { try ($0, chunk($0, of: row, source, keys)) }
-                for (id, bytes) in bytes { try maker.add(bytes, as: id) }
+                // What a content packs before it fails counts the next time: own packs have it.
+                for id in chunks.sorted() { try maker.add(chunk(id, of: row, source, keys), as: id) }
             } catch let error as FerryError where error.concernsOneFile {
                 continue
             }

@@ -41,19 +41,12 @@ struct ContentStandings {
     func hasDeleted() throws -> Bool {
         try access.connection.count(
             "SELECT EXISTS(SELECT 1 FROM \(table.objectTable) WHERE \(Visibility.tombstoneCondition))") != 0
-            || !access.anomalies.objects(in: table.id, of: [.heldBack]).isEmpty
+            || !ContentRows(access.connection).heldBack().isEmpty
     }
 
     /// The contents that are deleted and remembered with their list, without those that something holds back.
     func deleted() throws -> [ContentID] {
         try tombstones().filter { try keptList(objects.load(token($0).id)) != nil }
-    }
-
-    /// The deleted contents that stay because something refers to them.
-    func heldBack() throws -> [ContentID] {
-        try access.anomalies.objects(in: table.id, of: [.heldBack]).map {
-            ContentID(high: $0.id.high, low: $0.id.low)
-        }
     }
 
     /// Runs `body` for each chunk that a remembered deleted content lists. A content may come with chunks of another one.

@@ -20,7 +20,8 @@ struct ContentRevival {
     /// The contents to which changed references lead, or all references where the look is wide.
     func references(_ news: ContentNews) throws -> Set<ContentID> {
         if !news.isWide { return news.candidates }
-        return try ContentReferences(access).unchecked(among: Set(standings.deleted() + standings.heldBack()))
+        let heldBack = try ContentRows(access.connection).heldBack()
+        return try ContentReferences(access).unchecked(among: heldBack.union(standings.deleted()))
     }
 
     /// What is inserted again: the rows alone, and those whose chunks have to be packed first.
