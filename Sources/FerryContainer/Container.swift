@@ -126,7 +126,13 @@ package struct Container: Sendable {
             }
             return try ContainerDescription(decoding: bytes)
         } catch let error as FerryError {
-            throw error.locating(backend.describe(name), limitMeansDamage: true)
+            var located = error.locating(backend.describe(name), limitMeansDamage: true)
+            if located.code == .damagedFile {
+                located.message =
+                    "\(backend.describe(name)) is damaged, so the container cannot be read. Changes wait. Run `ferry doctor --repair` on a "
+                    + "device that has synced with the container before: the device writes the file again."
+            }
+            throw located
         }
     }
 

@@ -20,8 +20,19 @@ package final class ModelIdentity {
         self.plain = plain
     }
 
+    /// True if an object has the ID of its key, or nothing tells. A device whose key has another built-in collation gives the ID by
+    /// that one.
+    package func isOwn(_ object: ModelObject, in table: ModelSchema.Table) throws -> Bool {
+        guard let id = try id(of: object, in: table) else { return true }
+        return try id == object.id
+            || ["NOCASE", "RTRIM", "BINARY"].contains { try self.id(of: object, in: table, under: $0) == object.id }
+    }
+
+    /// - Parameter collation: a collation for all columns of the key; `nil` for their own.
     /// - Returns: `nil` if values are missing.
-    package func id(of object: ModelObject, in table: ModelSchema.Table) throws -> ObjectID? {
+    package func id(
+        of object: ModelObject, in table: ModelSchema.Table, under collation: String? = nil
+    ) throws -> ObjectID? {
         guard !table.isMapped, !table.key.isEmpty else { return nil }
         var values: [FieldValue] = []
         for column in table.key {
@@ -29,6 +40,7 @@ package final class ModelIdentity {
             values.append(value)
         }
         let collations = table.key.indices.map { place in
+            if let collation { return collation }
             // Only a built-in collation shared by column and key may decide an ID.
             if place < table.formerCollations.count { return table.formerCollations[place] }
             let own = table.columns[table.key[place]].collation

@@ -54,11 +54,14 @@ extension Replica {
         } catch let error as FerryError where Self.isOfTheContainer(error.code) {
             // The last sync failed for the same reason.
             report.findings.removeAll { $0.subject == "folder" }
+            let lacksMarker = try lacksMarker()
             report.add(
                 .init(
                     .fault, "folder", error.message,
-                    advice: "Nothing is lost: what is written here waits. Bring the folder back, and run `ferry sync`.",
-                    file: error.path,
+                    advice: lacksMarker
+                        ? "Nothing is lost: what is written here waits. `ferry doctor --repair` writes the file again."
+                        : "Nothing is lost: what is written here waits. Bring the folder back, and run `ferry sync`.",
+                    file: error.path, canBeRepaired: lacksMarker,
                     since: try store.reading().failure.flatMap { $0.isSame(as: error) ? $0.sinceMilliseconds : nil }))
         }
         return (report, lost)
@@ -72,7 +75,20 @@ extension Replica {
         }
     }
 
+    /// Whether the container's marker is damaged or gone, and this device can write it again.
+    private func lacksMarker() throws -> Bool {
+        do {
+            return try Container.lacksMarker(place(), of: identity.device)
+        } catch let error as FerryError where Self.isOfTheContainer(error.code) {
+            return false
+        }
+    }
+
     private func repair(lost: UInt64) throws {
+        if try lacksMarker() {
+            try Container.restoreMarker(
+                ContainerPin(id: identity.container, genesis: identity.genesis), name: identity.containerName, in: place())
+        }
         // Publishes waiting changes, and writes the own head.
         _ = try sync()
         _ = try repairContents(openContainerAfresh())

@@ -151,6 +151,9 @@ package struct Registry: Sendable {
         if let key = generations.leaving["\(number)"], let former = local.identified(by: key) {
             leaving.insert(number)
             table.note(presentNames: key)
+            table.nextKeyColumns = local.primaryKey
+            table.formerRows = FormerRows(
+                local, formerKey: key, collations: table.isMapped ? [] : generations.collations["\(number)"] ?? [])
             return former
         }
         if !local.fits(table.identity) { return nil }

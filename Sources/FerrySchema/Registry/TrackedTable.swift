@@ -54,6 +54,10 @@ package final class TrackedTable: @unchecked Sendable {
     @exclusivity(unchecked) package var mappedKey = (affinity: SchemaColumn.Affinity.integer, collation: "BINARY")
     /// True for a single key column with a default. SQLite never uses the default of a rowid.
     @exclusivity(unchecked) package var keyHasDefault = false
+    /// The key's columns in the next generation of a leaving table; empty for any other table.
+    @exclusivity(unchecked) package var nextKeyColumns: [String] = []
+    /// Tells the rows of the former generation, where a leaving table may have others beside them.
+    @exclusivity(unchecked) package var formerRows: FormerRows?
     /// Generated columns never travel.
     @exclusivity(unchecked) package var generatedColumns: [GeneratedColumn] = []
 
@@ -286,6 +290,9 @@ package final class TrackedTable: @unchecked Sendable {
 
     /// The name in SQL.
     package var quotedName: String { quoted(localName) }
+
+    /// The rows of this generation, as a table of a FROM clause.
+    package var rows: String { formerRows?.source ?? quotedName }
 
     package var keyList: String { keyColumns.map(quoted).joined(separator: ", ") }
 }

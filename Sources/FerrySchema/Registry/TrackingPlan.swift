@@ -218,10 +218,11 @@ package struct TrackingPlan: Equatable {
         if let declared = selection.declaredIdentities.first(where: { equalNames($0.key, table.name) }) {
             return .declared(declared.value.map { name in table.column(name)?.name ?? name })
         }
-        // An integer key that is also a reference (a row for each parent row) is identified by its parent.
+        // An integer key that is also a reference, or a part of one, says which row it belongs to. So its parent identifies it, or
+        // its value.
         let isReference =
             table.foreignKeys.contains { key in
-                key.columns.count == 1 && equalNames(key.columns[0], table.primaryKey[0])
+                key.columns.contains { equalNames($0, table.primaryKey[0]) }
                     && !equalNames(key.parentTable, table.name)
                     && trackedNames.contains(foldedName(key.parentTable))
             }

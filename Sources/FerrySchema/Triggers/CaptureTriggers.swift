@@ -36,16 +36,22 @@ package struct CaptureTriggers {
         let columns = (mask == nil ? "" : "mask, ") + (value == nil ? "" : "value, ") + keySlots
         let optional = [mask, value].compactMap { $0.map { "\($0), " } }.joined()
         let values = "\(table.id), \(event.rawValue), \(Self.now), \(optional)\(key(row))"
+        let conditions = [condition.map { "(\($0))" }, isOfGeneration(row)].compactMap { $0 }
         // Without a condition VALUES is cheaper: SQLite runs a SELECT as a coroutine.
         return "INSERT INTO ferry_pending(\"table\", event, at, \(columns)) "
-            + (condition.map { "SELECT \(values) WHERE \($0);" } ?? "VALUES (\(values));")
+            + (conditions.isEmpty
+                ? "VALUES (\(values));" : "SELECT \(values) WHERE \(conditions.joined(separator: " AND "));")
     }
+
+    /// The condition for a row of this generation; `nil` where all rows belong to the generation.
+    private func isOfGeneration(_ row: String) -> String? { table.formerRows?.isFirst(row) }
 
     private var oldColumns: String { table.localColumns.map { ", c\($0.id)" }.joined() }
 
     private func keepBeforeImage(_ row: String) -> String {
-        let values = table.localColumns.map { ", \(row).\(quoted($0.name))" }.joined()
-        return "INSERT INTO \(table.beforeImageTable)(sequence\(oldColumns)) VALUES (last_insert_rowid()\(values));"
+        let values = "last_insert_rowid()" + table.localColumns.map { ", \(row).\(quoted($0.name))" }.joined()
+        return "INSERT INTO \(table.beforeImageTable)(sequence\(oldColumns)) "
+            + (isOfGeneration(row).map { "SELECT \(values) WHERE \($0);" } ?? "VALUES (\(values));")
     }
 
     private func trigger(_ name: String, _ event: String, when: String? = nil, _ body: [String]) -> String {

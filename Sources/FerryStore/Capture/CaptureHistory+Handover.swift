@@ -116,7 +116,7 @@ extension CaptureHistory {
         _ change: KeyChange, in child: TrackedTable, _ column: TrackedColumn
     ) throws {
         let rows = try connection.rows(
-            "SELECT \(child.keyList) FROM \(child.quotedName) WHERE \(quoted(column.name)) = ?", change.key)
+            "SELECT \(child.keyList) FROM \(child.rows) WHERE \(quoted(column.name)) = ?", change.key)
         for rowKey in rows where !rowKey.contains(.null) {
             if !child.keyColumnIDs.contains(column.id) {
                 guard let object = try self.object(child, rowKey) else { continue }

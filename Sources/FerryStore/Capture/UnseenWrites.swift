@@ -52,7 +52,7 @@ struct UnseenWrites {
         var findings = Findings()
         guard table.isLocal else { return findings }
         let pending = try PendingKeys(table, access.connection)
-        let hasRows = try access.connection.count("SELECT EXISTS(SELECT 1 FROM \(table.quotedName))") != 0
+        let hasRows = try access.connection.count("SELECT EXISTS(SELECT 1 FROM \(table.rows))") != 0
         // Ferry saw the database without the table, so an app has inserted each row again.
         let isRemade = wasAbsent && !wasThere
         let isGone = try !hasRows || isRemade || hasOtherKeys()
@@ -63,7 +63,7 @@ struct UnseenWrites {
             let state = try objects.load(id)
             guard let known = pending.presentKey(of: state.key) else { continue }
             guard let row = try reader.read(known) else {
-                if isGone {
+                if try isGone || isLeftOut(known) {
                     try leave(state)
                     findings.left += 1
                 } else {
@@ -94,10 +94,28 @@ struct UnseenWrites {
         let known = table.keyColumns.count == 1 ? "coalesce(k0, object)" : keySlots
         return try access.connection.count(
             """
-            SELECT EXISTS(SELECT \(table.comparedKeyList) FROM \(table.quotedName) INTERSECT
+            SELECT EXISTS(SELECT \(table.comparedKeyList) FROM \(table.rows) INTERSECT
                 SELECT \(known) FROM \(table.objectTable)
                 WHERE \(Visibility.way) IN (\(Visibility.row.rawValue), \(Visibility.anomalousRow.rawValue)))
             """) == 0
+    }
+
+    /// True if a migration to a narrower key left the row out, because another row has the key now. Nobody deleted the row.
+    /// - Parameter key: the row's former key.
+    private func isLeftOut(_ key: [FieldValue]) throws -> Bool {
+        if table.nextKeyColumns.isEmpty { return false }
+        var condition: [String] = []
+        var values: [FieldValue] = []
+        for name in table.nextKeyColumns {
+            guard let place = table.keyColumns.firstIndex(where: { equalNames($0, name) }), place < key.count else {
+                return false
+            }
+            condition.append("\(quoted(name)) = ?")
+            values.append(key[place])
+        }
+        return try access.connection.count(
+            "SELECT EXISTS(SELECT 1 FROM \(table.quotedName) WHERE \(condition.joined(separator: " AND ")))",
+            values: values) != 0
     }
 
     private func shownObjects() throws -> [ObjectID] {
@@ -267,7 +285,7 @@ struct UnseenWrites {
         var keys: [[FieldValue]] = []
         try access.connection.forEachRow(
             """
-            SELECT \(table.comparedKeyList) FROM \(table.quotedName)
+            SELECT \(table.comparedKeyList) FROM \(table.rows)
             EXCEPT SELECT \(known) FROM \(table.objectTable)
             WHERE \(Visibility.way) IN (\(Visibility.row.rawValue), \(Visibility.anomalousRow.rawValue))
             """
@@ -276,10 +294,12 @@ struct UnseenWrites {
             if !pending.isNoted(key) { keys.append(key) }
         }
         // Rows under keys of rows with a recorded deletion, still in the state.
-        let listed = Set(keys)
+        var listed = Set(keys)
         let reader = access.reader(of: table.id)
-        for key in pending.vacantKeys where !listed.contains(key) {
-            if try reader.read(key) != nil { keys.append(key) }
+        for vacant in pending.vacantKeys {
+            guard let row = try reader.read(vacant) else { continue }
+            let key = spelling(of: vacant, row)
+            if listed.insert(key).inserted { keys.append(key) }
         }
         for key in keys { try append(.insert, key) }
         return keys.count

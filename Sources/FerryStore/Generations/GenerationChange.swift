@@ -57,7 +57,7 @@ struct GenerationChange {
         transfer = RegisterTransfer(access, columns)
         counterparts = GenerationCounterparts(access, columns)
         keyOfRow = LazyStatement(
-            "SELECT \(table.keyList) FROM \(table.quotedName) WHERE \(left.keyCondition(first: 1))", access.connection
+            "SELECT \(table.keyList) FROM \(left.rows) WHERE \(left.keyCondition(first: 1))", access.connection
         )
     }
 

@@ -71,7 +71,9 @@ struct RegisterTransfer {
             let former = left.columns.first { equalNames($0.baseName, column.baseName) }.flatMap {
                 registers.stamp(of: $0.id)
             }
-            if former == nil, try value == access.defaultValue(of: column) ?? .null { continue }
+            // The key is told whole: the ID follows from it.
+            let isOfKey = table.keyColumnIDs.contains(column.id)
+            if former == nil, !isOfKey, try value == access.defaultValue(of: column) ?? .null { continue }
             take(Taken(column: column.id, value: value), written: former ?? inserted, into: &state, &writes)
         }
     }

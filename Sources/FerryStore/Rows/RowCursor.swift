@@ -24,7 +24,7 @@ final class RowCursor {
         keyWidth = table.keyColumns.count
         rowID = table.isIntegerKey || table.isWithoutRowID ? nil : table.namesOfRowID.first
         let columns = (rowID.map { [$0] } ?? []) + (table.keyColumns + table.localColumns.map(\.name)).map(quoted)
-        let rows = "SELECT \(columns.joined(separator: ", ")) FROM \(table.quotedName) WHERE "
+        let rows = "SELECT \(columns.joined(separator: ", ")) FROM \(table.rows) WHERE "
         select = try connection.makeStatement(rows + table.keyCondition(first: 1))
         let order = table.isIntegerKey ? table.keyList : rowID
         scan = try order.map { try connection.makeStatement(rows + "\($0) >= ? ORDER BY \($0)") }

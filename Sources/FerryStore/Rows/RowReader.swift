@@ -11,7 +11,7 @@ final class RowReader {
     let columns: [TrackedColumn]
     private let columnIDs: [Int]
     private lazy var select = LazyStatement(
-        "SELECT \(names { quoted($0.name) }) FROM \(table.quotedName) WHERE \(table.keyCondition(first: 1))",
+        "SELECT \(names { quoted($0.name) }) FROM \(table.rows) WHERE \(table.keyCondition(first: 1))",
         connection)
     /// Statements for some of the columns, by column numbers; the last used statement is searched first.
     @exclusivity(unchecked) private var partial: [[Int]: LazyStatement] = [:]
@@ -75,7 +75,7 @@ final class RowReader {
         let statement =
             partial[numbers]
             ?? LazyStatement(
-                "SELECT \(numbers.isEmpty ? "1" : names.joined(separator: ", ")) FROM \(table.quotedName) "
+                "SELECT \(numbers.isEmpty ? "1" : names.joined(separator: ", ")) FROM \(table.rows) "
                     + "WHERE \(table.keyCondition(first: 1))", connection)
         partial[numbers] = statement
         lastPartial = (numbers, statement)

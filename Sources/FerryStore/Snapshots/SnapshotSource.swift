@@ -116,7 +116,7 @@ private struct TableSource {
         let shown = "\(Visibility.row.rawValue), \(Visibility.anomalousRow.rawValue)"
         return """
             SELECT o.object, \(states)\(values) FROM \(table.objectTable) o
-            LEFT JOIN \(table.quotedName) r ON \(Visibility.way(in: "o.")) IN (\(shown)) AND \(key.joined(separator: " AND "))
+            LEFT JOIN \(table.rows) r ON \(Visibility.way(in: "o.")) IN (\(shown)) AND \(key.joined(separator: " AND "))
             ORDER BY o.object
             """
     }

@@ -167,7 +167,7 @@ final class StatePrefetcher {
         if !columns.isEmpty {
             selected = selected.map { "states.\($0)" } + ["app.\(quoted(table.keyColumns[0]))"]
             selected += columns.map { "app.\(quoted(table.columns[$0].name))" }
-            from += " LEFT JOIN \(table.quotedName) AS app ON \(Self.isRow(of: table))"
+            from += " LEFT JOIN \(table.rows) AS app ON \(Self.isRow(of: table))"
         }
         let made = try connection.makeStatement(
             "SELECT \(selected.joined(separator: ", ")) FROM \(from) WHERE states.object >= ? ORDER BY states.object")

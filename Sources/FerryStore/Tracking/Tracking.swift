@@ -319,7 +319,7 @@ struct Tracking {
             .insert, in: table.id,
             .init(
                 query: """
-                    SELECT \(table.comparedKeyList) FROM \(table.quotedName)
+                    SELECT \(table.comparedKeyList) FROM \(table.rows)
                     EXCEPT SELECT \(known) FROM \(table.objectTable)
                     WHERE \(Visibility.way) IN (\(Visibility.row.rawValue), \(Visibility.anomalousRow.rawValue))
                     """, width: slots.count), isOld: areOld)
@@ -333,7 +333,7 @@ struct Tracking {
             column.precursors.isEmpty && !ofAllRows
             ? " WHERE \(quoted(column.name)) IS NOT (\(column.defaultSQL ?? "NULL"))" : ""
         let keys = PendingTable.Keys(
-            query: "SELECT \(table.keyList) FROM \(table.quotedName)\(condition)", width: table.keyColumns.count)
+            query: "SELECT \(table.keyList) FROM \(table.rows)\(condition)", width: table.keyColumns.count)
         try PendingTable(connection).note(.review, in: table.id, keys, mask: ColumnMask.mask(of: column.id))
     }
 

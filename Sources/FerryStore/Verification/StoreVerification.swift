@@ -95,9 +95,7 @@ struct StoreVerification {
         for table in stored.tables {
             guard let place = schema.place(of: table.table.name), !schema.tables[place].isGiven else { continue }
             for object in table.objects where object.plain.inserted != nil {
-                guard let id = try identity.id(of: object.plain, in: schema.tables[place]), id != object.plain.id else {
-                    continue
-                }
+                if try identity.isOwn(object.plain, in: schema.tables[place]) { continue }
                 let key = object.key.isEmpty ? object.plain.id.description : RowComparison.text(object.key)
                 report.add(
                     .init(

@@ -159,7 +159,7 @@ struct StoredState {
         var rows: [[FieldValue]: Row] = [:]
         let width = table.keyColumns.count
         let names = (table.keyColumns + table.localColumns.map(\.name)).map(quoted).joined(separator: ", ")
-        try connection.forEachRow("SELECT \(names) FROM \(table.quotedName)") { row in
+        try connection.forEachRow("SELECT \(names) FROM \(table.rows)") { row in
             let key = (0..<width).map { row.value(Int32($0)) }
             var made = Row()
             for (position, column) in table.localColumns.enumerated() {

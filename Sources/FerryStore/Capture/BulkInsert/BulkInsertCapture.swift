@@ -112,7 +112,9 @@ struct BulkInsertCapture {
     private func decline(_ table: TrackedTable) throws -> FastPathDecline? {
         if case .declared = table.identity { return .identity }
         // Some rows may belong only to the next generation.
-        if access.registry.leaving.contains(table.id), table.identity.isSurrogate { return .identity }
+        if access.registry.leaving.contains(table.id), table.identity.isSurrogate || table.formerRows != nil {
+            return .identity
+        }
         if table.hasColumnPolicies { return .policies }
         if table.hasUncheckedReferences { return .uncheckedReferences }
         if try access.unified.areAny(in: table.id) || access.anomalyTokens.areAny(of: table.id) { return .anomalies }
