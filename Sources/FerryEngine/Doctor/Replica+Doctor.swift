@@ -87,7 +87,8 @@ extension Replica {
     private func repair(lost: UInt64) throws {
         if try lacksMarker() {
             try Container.restoreMarker(
-                ContainerPin(id: identity.container, genesis: identity.genesis), name: identity.containerName, in: place())
+                ContainerPin(id: identity.container, genesis: identity.genesis), name: identity.containerName,
+                in: place())
         }
         // Publishes waiting changes, and writes the own head.
         _ = try sync()

@@ -104,6 +104,8 @@ package struct MetaTable {
         case columnNames
         /// Set if the schema must go out with the next changeset.
         case schemaUnsent
+        /// A checksum of the schema that this device sent last.
+        case sentSchema
         /// The container's tracked tables as received, as JSON.
         case tracked
         /// The newest schema in all logs, as JSON.

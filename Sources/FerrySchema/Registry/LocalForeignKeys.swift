@@ -112,7 +112,7 @@ extension Registry {
                     let own = described.foreignKeys.first(where: { schema.declaredKey($0, of: described) == declared })
                 else { continue }
                 let columns = declared.parentColumns.compactMap { parent.column($0) }
-                let isMappedKey = if case .mapped = key.target { true } else { false }
+                let isMappedKey = if case .mapped = key.target { columns.count == 1 } else { false }
                 self[key.parent].add(
                     LocalForeignKey(
                         child: described, columns: declared.columns, onDelete: .init(own.onDelete),

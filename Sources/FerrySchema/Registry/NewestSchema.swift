@@ -1,5 +1,6 @@
 import FerryCore
 import FerrySQL
+import Foundation
 
 /// The newest schema in all logs, own and replayed. A snapshot records this schema, so the schema outlives the
 /// changesets with the original record.
@@ -28,6 +29,24 @@ package struct NewestSchema {
             return
         }
         try meta.set(.newestSchema, json: Form(schema))
+    }
+
+    /// True if this device sent the same schema last. Ferry's own tables change SQLite's version of the schema, too. A schema that is
+    /// sent once more would count as newer than what other devices have migrated to since.
+    package func isSent(_ record: SchemaRecord) throws -> Bool {
+        try meta.string(.sentSchema) == Self.checksum(record)
+    }
+
+    /// Records the schema that this device sends; `nil`: the next one goes out, whatever it is.
+    package func noteSent(_ record: SchemaRecord?) throws {
+        try meta.set(.sentSchema, record.map(Self.checksum) ?? "")
+    }
+
+    private static func checksum(_ record: SchemaRecord) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        let form = Form(StampedSchema(record: record, stamp: Stamp(time: .zero, device: DeviceID(high: 0, low: 0))))
+        return ContentHash.checksum(Array(try encoder.encode(form))).hex
     }
 
     /// Returns the newest schema; `nil` before any schema was packed or replayed.

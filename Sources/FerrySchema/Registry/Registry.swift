@@ -312,15 +312,23 @@ package struct Registry: Sendable {
             guard let parentNumber = numbers[foldedName(key.parentTable)], let parent = tables[parentNumber],
                 parent.isLocal
             else { continue }
-            let columns = key.columns.compactMap { self[number].columnID($0) }
+            var columns = key.columns.compactMap { self[number].columnID($0) }
             guard columns.count == key.columns.count else { continue }
             let parentKey = schema.table(parent.name)?.primaryKey ?? parent.keyColumns
-            let parentColumns = key.parentColumns.isEmpty ? parentKey : key.parentColumns
-            guard parentColumns.count == columns.count, let target = Self.target(parent, parentColumns)
-            else { continue }
+            var parentColumns = key.parentColumns.isEmpty ? parentKey : key.parentColumns
+            guard parentColumns.count == columns.count else { continue }
+            var isEnforced = true
+            if let place = Self.mappedPart(parent, parentColumns) {
+                // The integer alone says which row is meant. With a NULL beside the integer SQLite enforces nothing.
+                isEnforced = key.columns.indices.allSatisfy {
+                    $0 == place || !self[number].columns[columns[$0]].mayBeNull
+                }
+                (columns, parentColumns) = ([columns[place]], [parentColumns[place]])
+            }
+            guard let target = Self.target(parent, parentColumns) else { continue }
             let declared = schema.declaredKey(key, of: local)
             // No data makes a foreign key of Ferry's own tables a plain reference: documents rely on them.
-            let isPlain = declared.map { plain.contains($0.target) && !isFerryName($0.child) } ?? true
+            let isPlain = declared.map { plain.contains($0.target) && !isFerryName($0.child) } ?? true || !isEnforced
             if isPlain {
                 plainKeys.append(
                     TrackedForeignKey(
@@ -369,6 +377,12 @@ package struct Registry: Sendable {
         parent.incoming.append(.init(table: child.id, foreignKey: child.foreignKeys.count))
         child.foreignKeys.append(
             TrackedForeignKey(columns: [column], parent: parent.id, target: .mapped, action: .none))
+    }
+
+    /// The place of a mapped key among several parent columns, as in `REFERENCES project(id, kind)`; `nil` without one.
+    private static func mappedPart(_ parent: TrackedTable, _ columns: [String]) -> Int? {
+        if !parent.isMapped || columns.count == 1 { return nil }
+        return columns.firstIndex { equalNames($0, parent.keyColumns[0]) }
     }
 
     private static func target(_ parent: TrackedTable, _ columns: [String]) -> TrackedForeignKey.Target? {

@@ -66,6 +66,7 @@ extension StoreSession {
         try access.meta.set(.fingerprint, fingerprint.text)
         // Every log begins with the schema.
         try access.meta.set(.schemaUnsent, 1)
+        try NewestSchema(access.connection).noteSent(nil)
         // Until now nobody counted this device before forgetting deletions.
         try access.meta.set(.returned, 0)
         if !published.isForkCertain || !published.isWhole { try ForkedLogList.add(former, access.meta) }

@@ -61,30 +61,39 @@ extension StoreSession {
         }
         outcome.rowsWithoutKey += captured?.rowsWithoutKey ?? 0
         // While a table is leaving, the described schema is not the schema this device is about to show.
-        let isSchemaNews = try access.registry.leaving.isEmpty && access.meta.integer(.schemaUnsent) == 1
+        let mayBeNews = try access.registry.leaving.isEmpty && access.meta.integer(.schemaUnsent) == 1
+        let schema = mayBeNews ? try unsentSchema() : nil
+        let isSchemaNews = schema != nil
+        if mayBeNews, !isSchemaNews { try access.meta.set(.schemaUnsent, 0) }
         let changes = captured?.tables ?? []
         if !changes.isEmpty || isSchemaNews {
-            let columns = isSchemaNews ? try ColumnNameList.load(access.connection) : ColumnNameList()
-            let schema =
-                isSchemaNews
-                ? try SchemaRecorder(connection: access.connection).record(
-                    access.registry.parentsFirst.filter(\.isLocal).map {
-                        TrackedTableRecord(
-                            name: $0.name, identity: $0.identity,
-                            localName: equalNames($0.name, $0.localName) ? nil : $0.localName,
-                            keyCollations: $0.hasFormerCollations ? $0.identityCollations : [],
-                            identityColumns: $0.renamedIdentity, renamedColumns: columns[$0.name].record)
-                    }, references: access.references()) : nil
             // Rows of an unknown time do not move the clock; yet the changeset must not be earlier than they are. A
             // schema is newer than the log's former schema, whatever the times of rows.
             let movesClock = captured == nil || isSchemaNews && clock.now > .unknown
             let time = movesClock ? clock.tick() : max(clock.now, .unknown)
             try stage(changes, schema: schema, time: time)
-            if isSchemaNews { try access.meta.set(.schemaUnsent, 0) }
+            if let schema {
+                try access.meta.set(.schemaUnsent, 0)
+                try NewestSchema(connection).noteSent(schema)
+            }
         }
         return captured.map {
             Packed(touched: $0.touched, keyless: $0.keylessTables, isLast: $0.isLast, lookups: lookups)
         }
+    }
+
+    /// The schema of this database; `nil` if this device sent the same one last.
+    private func unsentSchema() throws -> SchemaRecord? {
+        let columns = try ColumnNameList.load(access.connection)
+        let schema = try SchemaRecorder(connection: access.connection).record(
+            access.registry.parentsFirst.filter(\.isLocal).map {
+                TrackedTableRecord(
+                    name: $0.name, identity: $0.identity,
+                    localName: equalNames($0.name, $0.localName) ? nil : $0.localName,
+                    keyCollations: $0.hasFormerCollations ? $0.identityCollations : [],
+                    identityColumns: $0.renamedIdentity, renamedColumns: columns[$0.name].record)
+            }, references: access.references())
+        return try NewestSchema(access.connection).isSent(schema) ? nil : schema
     }
 
     /// - Parameter lookups: lookups of rows since a row was last written.

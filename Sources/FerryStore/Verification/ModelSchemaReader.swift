@@ -135,15 +135,23 @@ extension ModelSchema {
         }
         return try found.compactMap { _, parentName, action, pairs in
             guard let parent = self.place(of: parentName) else { return nil }
-            let columns = pairs.compactMap { tables[place].column($0.0) }
+            var columns = pairs.compactMap { tables[place].column($0.0) }
             let named = pairs.compactMap(\.1)
-            let parentColumns = named.isEmpty ? tables[parent].key : named.compactMap { tables[parent].column($0) }
+            var parentColumns = named.isEmpty ? tables[parent].key : named.compactMap { tables[parent].column($0) }
             guard columns.count == pairs.count, parentColumns.count == pairs.count else { return nil }
             let mappedKey = tables[parent].mappedKey
+            var isEnforced = true
+            if columns.count > 1, let part = parentColumns.firstIndex(where: { $0 == mappedKey }) {
+                // The integer is the row. SQLite enforces the key where no column of it can be NULL.
+                isEnforced = columns.indices.allSatisfy {
+                    $0 == part || tables[place].columns[columns[$0]].isNotNull
+                        || tables[place].key.contains(columns[$0])
+                }
+                (columns, parentColumns) = ([columns[part]], [parentColumns[part]])
+            }
             let isMapped = mappedKey != nil && parentColumns == [mappedKey]
             // An integer key is no value of an object, so a reference in the key cannot travel.
             if columns.contains(where: { $0 == tables[place].mappedKey }) { return nil }
-            if !isMapped, parentColumns.contains(where: { $0 == mappedKey }) { return nil }
             let travelling = pairs.map { names.column($0.0, of: tables[place].name) }
             let text = "reference:\(tables[place].name).\(travelling.joined(separator: ","))=\(parentName)"
             let isReal = try Self.makesReals(tables[place].columns[columns[0]], connection)
@@ -154,7 +162,7 @@ extension ModelSchema {
             return (
                 ForeignKey(
                     columns: columns, parent: parent, parentColumns: parentColumns, isMapped: isMapped,
-                    action: Self.action(action)), !isKey || plain.contains(foldedName(text))
+                    action: Self.action(action)), !isKey || !isEnforced || plain.contains(foldedName(text))
             )
         }
     }

@@ -14,17 +14,17 @@ final class KeyWideningTests: XCTestCase {
     /// The migrations that people write: with a default, with a value, and WITHOUT ROWID.
     private let widenings = [
         "default": """
-            BEGIN; CREATE TABLE n(k TEXT NOT NULL, lang TEXT NOT NULL DEFAULT 'en', y TEXT, PRIMARY KEY(k, lang));
-            INSERT INTO n(k, y) SELECT k, y FROM word; DROP TABLE word; ALTER TABLE n RENAME TO word; COMMIT;
-            """,
+        BEGIN; CREATE TABLE n(k TEXT NOT NULL, lang TEXT NOT NULL DEFAULT 'en', y TEXT, PRIMARY KEY(k, lang));
+        INSERT INTO n(k, y) SELECT k, y FROM word; DROP TABLE word; ALTER TABLE n RENAME TO word; COMMIT;
+        """,
         "value": """
-            BEGIN; CREATE TABLE n(k TEXT NOT NULL, lang TEXT NOT NULL, y TEXT, PRIMARY KEY(k, lang));
-            INSERT INTO n SELECT k, 'en', y FROM word; DROP TABLE word; ALTER TABLE n RENAME TO word; COMMIT;
-            """,
+        BEGIN; CREATE TABLE n(k TEXT NOT NULL, lang TEXT NOT NULL, y TEXT, PRIMARY KEY(k, lang));
+        INSERT INTO n SELECT k, 'en', y FROM word; DROP TABLE word; ALTER TABLE n RENAME TO word; COMMIT;
+        """,
         "without": """
-            BEGIN; CREATE TABLE n(k TEXT NOT NULL, lang TEXT NOT NULL DEFAULT 'en', y TEXT, PRIMARY KEY(lang, k)) WITHOUT ROWID;
-            INSERT INTO n(k, y) SELECT k, y FROM word; DROP TABLE word; ALTER TABLE n RENAME TO word; COMMIT;
-            """,
+        BEGIN; CREATE TABLE n(k TEXT NOT NULL, lang TEXT NOT NULL DEFAULT 'en', y TEXT, PRIMARY KEY(lang, k)) WITHOUT ROWID;
+        INSERT INTO n(k, y) SELECT k, y FROM word; DROP TABLE word; ALTER TABLE n RENAME TO word; COMMIT;
+        """,
     ]
 
     private func order(_ name: String) -> String {
@@ -79,7 +79,8 @@ final class KeyWideningTests: XCTestCase {
             _ = try fleet.replicas[0].status()
             try fleet.shell(0, "INSERT INTO word(k, lang, y) VALUES ('k1', 'de', 'eins'), ('k2', 'de', 'zwei')")
             _ = try fleet.replicas[0].status()
-            try fleet.shell(0, "DELETE FROM word WHERE k = 'k1' AND lang = 'de'; DELETE FROM word WHERE k = 'k2' AND lang = 'en'")
+            try fleet.shell(
+                0, "DELETE FROM word WHERE k = 'k1' AND lang = 'de'; DELETE FROM word WHERE k = 'k2' AND lang = 'en'")
             try fleet.settle()
             try fleet.shell(1, widen)
             try assertShown(fleet, "k1|en|b1\nk2|de|zwei\n", order(name), name)
@@ -147,57 +148,11 @@ final class KeyWideningTests: XCTestCase {
     func testAKeyThatOneDeviceComparesUnderNOCASE() throws {
         let fleet = try Fleet.two("CREATE TABLE other(id INTEGER PRIMARY KEY)")
         try fleet.shell(0, "CREATE TABLE word(k TEXT PRIMARY KEY, y); INSERT INTO word VALUES ('b', 1)")
-        try fleet.shell(1, "CREATE TABLE word(k TEXT PRIMARY KEY COLLATE NOCASE, y); INSERT INTO word VALUES ('B', 'c')")
+        try fleet.shell(
+            1, "CREATE TABLE word(k TEXT PRIMARY KEY COLLATE NOCASE, y); INSERT INTO word VALUES ('B', 'c')")
         _ = try fleet.replicas[0].sync()
         try fleet.settle()
         XCTAssertEqual(try fleet.shell(0, rows), try fleet.shell(1, rows))
-        try fleet.assertSoundAndInStep()
-    }
-}
-
-/// An integer key that is a column of a compound foreign key.
-final class IntegerKeyInForeignKeyTests: XCTestCase {
-    /// As apps with Room write them: a row beside a link.
-    func testTheKeyIsTheRowThatItNames() throws {
-        let fleet = try Fleet.two(
-            """
-            CREATE TABLE playlist(id INTEGER PRIMARY KEY, name TEXT);
-            CREATE TABLE song(id TEXT PRIMARY KEY NOT NULL);
-            CREATE TABLE link(
-                playlist INTEGER NOT NULL REFERENCES playlist ON DELETE CASCADE, song TEXT NOT NULL REFERENCES song,
-                PRIMARY KEY(playlist, song));
-            CREATE TABLE current(
-                playlist INTEGER PRIMARY KEY NOT NULL, song TEXT NOT NULL,
-                FOREIGN KEY(playlist, song) REFERENCES link(playlist, song) ON DELETE CASCADE);
-            INSERT INTO song VALUES ('s');
-            """)
-        try fleet.shell(0, "INSERT INTO playlist(name) VALUES ('of a')")
-        try fleet.shell(
-            1,
-            "INSERT INTO playlist(name) VALUES ('of b'); INSERT INTO link VALUES (1, 's'); INSERT INTO current VALUES (1, 's')")
-        try fleet.settle()
-        for device in 0...1 {
-            XCTAssertEqual(
-                try fleet.shell(device, "SELECT name FROM playlist JOIN current ON playlist = id"), "of b\n")
-            XCTAssertEqual(try fleet.shell(device, "PRAGMA foreign_key_check"), "")
-        }
-        try fleet.assertSoundAndInStep()
-    }
-
-    func testAPlainValueIsTheSameOnAllDevices() throws {
-        let fleet = try Fleet.two(
-            """
-            CREATE TABLE page(id INTEGER NOT NULL, lang TEXT NOT NULL, PRIMARY KEY(id, lang));
-            CREATE TABLE shown(
-                id INTEGER PRIMARY KEY, lang TEXT NOT NULL, FOREIGN KEY(id, lang) REFERENCES page(id, lang));
-            INSERT INTO page VALUES (1, 'en'), (1, 'de');
-            """)
-        try fleet.shell(0, "INSERT INTO shown VALUES (1, 'en')")
-        try fleet.shell(1, "INSERT INTO shown VALUES (1, 'de')")
-        try fleet.settle()
-        XCTAssertEqual(try fleet.shell(0, "SELECT count(*), min(id) FROM shown"), "1|1\n")
-        XCTAssertEqual(try fleet.shell(0, "SELECT * FROM shown"), try fleet.shell(1, "SELECT * FROM shown"))
-        for device in 0...1 { XCTAssertEqual(try fleet.shell(device, "PRAGMA foreign_key_check"), "") }
         try fleet.assertSoundAndInStep()
     }
 }
