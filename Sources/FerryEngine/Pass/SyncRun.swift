@@ -45,6 +45,7 @@ final class SyncRun {
     /// Makes all steps, and reports them.
     /// - Parameter members: what lies there of a sealed container's membership, if it was looked at.
     func run(_ members: MemberReader.Look?) throws -> SyncReport {
+        let lastConflict = try store.lastConflictNumber()
         try recognizeCopy()
         admitted = try replica.fulfilDuties(members, &container)
         // Nothing is sealed while no key may be used.
@@ -54,6 +55,7 @@ final class SyncRun {
         try republish()
         try uniteBranches()
         try packHookWrites()
+        try restoreLostToUnchanged(after: lastConflict)
         try lookAfterContents()
         try recordContradiction()
         let reading = try refreshHeadAndCompact()
@@ -119,6 +121,12 @@ final class SyncRun {
     /// Sends rows at once that the app's hook wrote.
     private func packHookWrites() throws {
         if try store.willCommitReplay != nil && store.needsPass() { _ = try replayBatch() }
+    }
+
+    /// Brings back what lost to unchanged values of a device that rebuilt the same table.
+    private func restoreLostToUnchanged(after number: Int64) throws {
+        if report.conflicts == 0 { return }
+        if try replica.restoreLostToUnchanged(after: number, container) > 0 { try publish() }
     }
 
     /// Inserts contents again that references lead to, and once a day deletes what nobody needs. Comes before the head that acknowledges

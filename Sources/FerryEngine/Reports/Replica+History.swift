@@ -41,10 +41,17 @@ extension Replica {
     private func readLogs(
         of rows: [FoundRow]
     ) throws -> (reader: HistoryReader, gaps: [(device: DeviceID, error: FerryError)]) {
-        var reader = HistoryReader(
+        let reader = HistoryReader(
             table: try store.tableNames().travelling(rows.first?.table ?? ""), objects: Set(rows.map(\.object)))
+        return try readLogs(reader, in: openContainerAfresh())
+    }
+
+    /// Reads all logs of a container, and the waiting segments.
+    func readLogs(
+        _ reader: HistoryReader, in container: Container
+    ) throws -> (reader: HistoryReader, gaps: [(device: DeviceID, error: FerryError)]) {
+        var reader = reader
         var gaps: [(device: DeviceID, error: FerryError)] = []
-        let container = try openContainerAfresh()
         var ownLast: UInt64 = 0
         for device in try container.devices() {
             let result = try LogWalk(container: container).forEachChangeset(of: device) { try reader.take($0) }

@@ -280,7 +280,10 @@ struct LocalChangeWriter {
                 continue
             }
             // A remote value waiting for its column is newer.
-            if state.kept.fields[column] != nil { continue }
+            if let waiting = state.kept.fields[column] {
+                try recordLost(value, at: operation.time, column, waiting, state)
+                continue
+            }
             // An unwritten column shows its default everywhere.
             if state.registers.stamp(of: column) == nil,
                 try access.defaultValue(of: table.columns[column]) ?? .null == value
@@ -302,6 +305,20 @@ struct LocalChangeWriter {
             result.append(CapturedOperation(kind: .update, time: operation.time, values: rest, beforeImage: nil))
         }
         return result
+    }
+
+    /// Records as a conflict a value of a new column that yields to another device's default. That device has the column for longer, and
+    /// nobody there has written it since the row's insertion. So a migration computed the value here, or somebody wrote it.
+    private func recordLost(
+        _ value: FieldValue, at time: HybridTime, _ column: Int, _ waiting: FieldValue, _ state: ObjectState
+    ) throws {
+        let standard = try access.defaultValue(of: table.columns[column]) ?? .null
+        guard let kept = state.registers.stamp(of: column), kept == state.registers.inserted,
+            waiting == standard, value != standard
+        else { return }
+        try ConflictLog(access.conflicts).record(
+            .field, of: RowToken(table: table.id, id: state.object), column: column,
+            lost: (value, Stamp(time: time, device: access.device)), kept: (waiting, kept))
     }
 
     /// The values of an object's key if its row shows a different key. A row replacing the shown row still belongs to

@@ -47,14 +47,15 @@ struct ChangesetApplier {
         var positions = ReplayedPositions(access)
         for changeset in changesets {
             clock.observe(changeset.time, wallMilliseconds: wall)
-            if snapshot == nil && movesPositions { try positions.note(changeset) }
+            let preceding = snapshot == nil && movesPositions ? try positions.note(changeset) : .zero
             for changes in changeset.tables {
                 guard let table = access.registry.table(named: changes.name, changes.identity) else {
                     throw FerryError(.internalInconsistency, "The table \(changes.name) was not entered before replay.")
                 }
                 let changes = try changeset.isReplayed ? withoutForgotten(changes, table) : changes
-                work[table.id, default: []].append(
-                    ChangesetPart(changeset, changes, table, after: work[table.id]?.last))
+                let part = ChangesetPart(changeset, changes, table, after: work[table.id]?.last)
+                part.precedingTime = preceding
+                work[table.id, default: []].append(part)
                 outcome.changes += changes.operations.count
                 outcome.tables.insert(table.id)
             }
@@ -107,6 +108,8 @@ final class ChangesetPart {
     let shapes: [[Int]]
     /// The payload kinds of each shape's columns; empty if the changeset has no payloads.
     let payloads: [[PayloadKind?]]
+    /// The time of the device's log before the changeset; zero where unknown.
+    @exclusivity(unchecked) var precedingTime = HybridTime.zero
     /// The author's columns and shapes.
     private let authors: (columns: [String], shapes: [[Int]])
     /// The values, or their source.
@@ -129,6 +132,11 @@ final class ChangesetPart {
         }
         sequence = changeset.sequence
         payloads = changes.payloads.isEmpty ? [] : changes.shapes.map { $0.map { changes.payload(of: $0) } }
+    }
+
+    /// True for a write that is no later than the log before the changeset (`BackdatedChanges`).
+    func isBackdated(_ stamp: Stamp) -> Bool {
+        precedingTime.isKnown && stamp.time <= precedingTime && stamp.time.isKnown
     }
 
     /// The values of an operation, in the order of its shape's columns.

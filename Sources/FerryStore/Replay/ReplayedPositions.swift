@@ -19,7 +19,8 @@ struct ReplayedPositions {
 
     init(_ access: StoreAccess) { self.access = access }
 
-    mutating func note(_ changeset: Changeset) throws {
+    /// - Returns: the time of the device's log before the changeset.
+    mutating func note(_ changeset: Changeset) throws -> HybridTime {
         let former = try standings[changeset.device] ?? stored(changeset.device)
         if let schema = changeset.schema {
             try NewestSchema(connection).note(schema, at: Stamp(time: changeset.time, device: changeset.device))
@@ -32,6 +33,7 @@ struct ReplayedPositions {
         }
         standings[changeset.device] = Standing(
             sequence: changeset.sequence, time: max(former.time, changeset.time), context: changeset.context)
+        return former.time
     }
 
     private func stored(_ device: DeviceID) throws -> Standing {

@@ -233,7 +233,11 @@ struct StateMerge {
 
     /// True if neither of two writes knew the other.
     private func isConcurrent(_ stamp: Stamp, _ part: ChangesetPart, with known: Stamp) throws -> Bool {
+        // Whoever knows a write writes later. Equal times are those of backdated changes: contexts say nothing of them.
+        if stamp.time == known.time, stamp.time.isKnown { return true }
         if part.context.includes(known) { return false }
+        // A backdated write is new to this device, whatever its time.
+        if known.device == access.device, part.isBackdated(stamp) { return true }
         // The author of the overwriting write may have known a write arriving late.
         return try known < stamp || !contexts.knew(known, of: stamp)
     }

@@ -17,6 +17,29 @@ extension Store {
         try readAccess { try ConflictReader($0).list(after: number, limit: limit) }
     }
 
+    /// Lists unresolved conflicts in which a value of this device lost to one of the same time, earliest first.
+    /// - Parameter number: only conflicts recorded after this number.
+    package func tiedConflicts(after number: Int64, limit: Int) throws -> [TiedConflict] {
+        try readAccess { access in
+            try ConflictReader(access).entries(
+                [
+                    "number > ?", "resolved IS NULL", "lost_device = ?", "kept_device <> lost_device",
+                    "kept_time = lost_time",
+                ],
+                "ORDER BY number LIMIT ?",
+                [.integer(number), .integer(Int64(access.devices.number(of: access.device))), .integer(Int64(limit))]
+            ).compactMap { entry in
+                guard entry.kind == .field, let column = entry.column, column < entry.table.columns.count,
+                    entry.table.columns[column].policy == .lastWriterWins, let kept = entry.kept.value
+                else { return nil }
+                return TiedConflict(
+                    number: entry.number, table: entry.table.name, object: entry.object,
+                    column: entry.table.columns[column].travellingName,
+                    time: HybridTime(rawValue: UInt64(bitPattern: entry.kept.time)), kept: kept)
+            }
+        }
+    }
+
     /// A single conflict, resolved or not.
     /// - Throws: `nothingFound`.
     package func conflict(_ number: Int64) throws -> Conflict {

@@ -1,0 +1,61 @@
+import FerryContainer
+import FerryCore
+import FerryLog
+import FerryStore
+
+/// Values of this device that lost to unchanged values of another device.
+///
+/// After a rebuild nobody knows which columns of a row somebody wrote before Ferry looked. So each device sends unchanged values beside
+/// written ones, and of two devices' values the device's ID decides (`TiedConflict`). The logs tell the two apart: they have the former
+/// value. A value that lost to the former one comes back, as an ordinary change.
+struct UnchangedValues {
+    /// Maximum number of conflicts that a sync looks into. The others stay in the list for a person.
+    static let maximumConflicts = 10_000
+
+    let conflicts: [TiedConflict]
+
+    /// The numbers of the conflicts in which the other device's value is the former one.
+    /// - Parameter read: reads the operations on objects of a table from all logs.
+    func lostToFormerValues(_ read: (String, Set<ObjectID>) throws -> HistoryReader) rethrows -> [Int64] {
+        var found: [Int64] = []
+        for (table, conflicts) in Dictionary(grouping: conflicts, by: \.table).sorted(by: { $0.key < $1.key }) {
+            let reader = try read(table, Set(conflicts.map(\.object)))
+            found += conflicts.filter { former(of: $0, reader) == $0.kept }.map(\.number)
+        }
+        return found.sorted()
+    }
+
+    /// The value that both devices had before; `nil` where no log has it any more.
+    private func former(of conflict: TiedConflict, _ reader: HistoryReader) -> FieldValue? {
+        let written = reader.history(of: conflict.object).last { operation in
+            operation.stamp.time < conflict.time
+                && operation.values.contains { equalNames($0.column, conflict.column) }
+        }
+        // An earlier value says nothing: logs lose their beginning to snapshots.
+        guard let written, written.stamp.time.next == conflict.time else { return nil }
+        return written.values.last { equalNames($0.column, conflict.column) }?.value
+    }
+}
+
+extension Replica {
+    /// Brings back values that lost to unchanged values of another device.
+    /// - Parameter number: the last conflict before this sync.
+    /// - Returns: how many came back.
+    func restoreLostToUnchanged(after number: Int64, _ container: Container) throws -> Int {
+        let conflicts = try store.tiedConflicts(after: number, limit: UnchangedValues.maximumConflicts)
+        if conflicts.isEmpty { return 0 }
+        let numbers = try UnchangedValues(conflicts: conflicts).lostToFormerValues { table, objects in
+            try readLogs(HistoryReader(table: table, objects: objects), in: container).reader
+        }
+        var restored = 0
+        for number in numbers {
+            do {
+                _ = try store.restoreConflict(number, encode: segmentEncoding(for: identity))
+                restored += 1
+            } catch let error as FerryError where error.code == .restoreRefused {
+                // The row is gone, or the schema refuses the value. The conflict stays in the list.
+            }
+        }
+        return restored
+    }
+}
