@@ -74,6 +74,11 @@ struct LeaveCommand: DatabaseCommand {
             "\(argument.database) belongs to no container any more; its rows stay. "
                 + "The container in \(report.container) stays for the other devices.")
         try tell(askers: report.askers, console)
+        if let keys = report.rememberedKeys {
+            try console.say(
+                "\(argument.database)-ferry-keys has which rows \(Wording.count(keys, "integer key means", "integer keys mean")), for "
+                    + "`ferry join` with `--match keys`. Remove the file where nobody joins again.")
+        }
         if report.unpublished > 0 {
             console.warn(
                 Wording.count(report.unpublished, "change was", "changes were")

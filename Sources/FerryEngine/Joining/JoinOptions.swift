@@ -1,3 +1,5 @@
+import FerryStore
+
 /// How a join treats the rows already in a database.
 public struct JoinOptions: Equatable, Sendable {
     /// Whose values count if rows differ.
@@ -21,6 +23,8 @@ public struct JoinOptions: Equatable, Sendable {
     package var rows: Rows
     /// `nil`: rows under integer keys are separate rows, unless the table has a declared identity.
     package var match: Match?
+    /// Which rows the database's integer keys mean, from when it left the container.
+    package var rememberedKeys: RememberedKeys?
 
     public init(rows: Rows = .merge, match: Match? = nil) {
         self.rows = rows

@@ -37,7 +37,8 @@ struct JoiningRows {
     /// Packs the rows. With `Match.keys`, rows under the container's keys first become the container's objects.
     mutating func pack() throws -> PassOutcome {
         if options.match == .keys {
-            _ = try store.adopt(objects.holders)
+            let holders = objects.holders
+            _ = try store.adopt(options.rememberedKeys?.applied(to: holders) ?? holders)
         } else {
             let alive = objects.alive
             let keys = try store.integerKeys()

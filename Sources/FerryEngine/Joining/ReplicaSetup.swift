@@ -121,8 +121,11 @@ package struct ReplicaSetup {
             do {
                 let attempt = JoinAttempt(
                     setup: self, place: place, schema: schema,
-                    deviceName: try Replica.checkedName(name), options: options, isPublishing: true, start: start)
-                return try attempt.join(store)
+                    deviceName: try Replica.checkedName(name),
+                    options: try remembering(options, databasePath, place), isPublishing: true, start: start)
+                let joined = try attempt.join(store)
+                try RememberedKeysFile(besideDatabase: databasePath, environment.fileSystem).remove()
+                return joined
             } catch {
                 // A database that has published has joined: the next sync does the rest.
                 let hasJoined = try store.identity() != nil
@@ -154,8 +157,10 @@ package struct ReplicaSetup {
         let schema = try ContainerSchemas(of: place.container).shared(with: store)
         let attempt = JoinAttempt(
             setup: self, place: place, schema: schema,
-            deviceName: try Replica.checkedName(name), options: options, isPublishing: true, start: start)
+            deviceName: try Replica.checkedName(name), options: try remembering(options, store.path, place),
+            isPublishing: true, start: start)
         let (replica, report) = try attempt.join(store)
+        try RememberedKeysFile(besideDatabase: store.path, environment.fileSystem).remove()
         guard let replica else { throw FerryError(.internalInconsistency, "A join made no replica.") }
         return (replica, report)
     }
@@ -180,7 +185,18 @@ package struct ReplicaSetup {
         let store = try Store(path: copy, clock: environment.clock, random: environment.random)
         let attempt = JoinAttempt(
             setup: self, place: place, schema: schema,
-            deviceName: try Replica.checkedName(name), options: options, isPublishing: false, start: start)
+            deviceName: try Replica.checkedName(name), options: try remembering(options, databasePath, place),
+            isPublishing: false, start: start)
         return try attempt.join(store).report
+    }
+
+    /// The options with what a database remembers of its integer keys.
+    private func remembering(_ options: JoinOptions, _ databasePath: String, _ place: JoinPlace) throws -> JoinOptions {
+        var options = options
+        if options.match == .keys {
+            options.rememberedKeys = try RememberedKeysFile(besideDatabase: databasePath, environment.fileSystem)
+                .read(of: place.container.id)
+        }
+        return options
     }
 }

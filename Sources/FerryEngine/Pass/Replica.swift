@@ -253,13 +253,30 @@ public final class Replica: Sendable {
             let unpublished = try store.unpublishedCount()
             let isTold = try sayLeaving()
             try forgetKeys()
+            let keys = try rememberKeys()
             let askers = try store.endTracking()
             lock.remove()
             LeaderLock(databasePath: store.path).remove()
             try shelf.removeAll()
             return LeaveReport(
                 container: identity.containerPath, unpublished: unpublished, askers: askers, isTold: isTold,
-                documents: documents > 0 ? documents : nil)
+                documents: documents > 0 ? documents : nil, rememberedKeys: keys.count > 0 ? keys.count : nil)
+        }
+    }
+
+    /// Writes down which rows the integer keys mean, for the case that the database joins again.
+    private func rememberKeys() throws -> RememberedKeys {
+        let file = RememberedKeysFile(besideDatabase: store.path, environment.fileSystem)
+        do {
+            let keys = try store.rememberedKeys(in: identity.container)
+            try file.write(keys)
+            return keys
+        } catch let error as FerryError
+            where [.databaseCorrupt, .internalInconsistency, .storeTooOld, .storeTooNew].contains(error.code)
+        {
+            // Whoever leaves because the state is damaged keeps the rows, and their integers.
+            try file.remove()
+            return RememberedKeys(container: identity.container)
         }
     }
 

@@ -351,6 +351,8 @@ public struct LeaveReport: Codable, Equatable, Sendable {
     public var isTold: Bool?
     /// How many documents and attachments went; `nil` without any.
     public var documents: Int?
+    /// How many rows the file `<database>-ferry-keys` remembers for a later join by `--match keys`; `nil` without such a file.
+    package var rememberedKeys: Int?
 }
 
 /// The progress of long work.

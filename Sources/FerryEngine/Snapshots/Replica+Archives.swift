@@ -172,7 +172,8 @@ extension Replica {
     /// taken first; so it is read also where epochs were made since the last sync.
     /// - Throws: `containerMismatch` for a file of a different container or membership, `damagedFile`, `formatTooNew`, `inputOutput`;
     ///   `notSealed` for an open file where the container is sealed; `foreignFile` for one of a device that is no member,
-    ///   `keyMissing` for one that was sealed before this device came, `notMember` where the file says that this device is out.
+    ///   `keyMissing` for one that was sealed before this device came, `notMember` where the file says that this device is out;
+    ///   `olderState` where the database is from a backup, and the folder is not there.
     package func importSnapshot(from path: String, progress: ProgressHandler? = nil) throws -> ImportReport {
         let start = environment.clock.milliseconds()
         let file = try ArchiveFile(path: Self.absolutePath(path))
@@ -182,6 +183,15 @@ extension Replica {
                 "The file is of another container than the one that the database belongs to. Import it into a new database.",
                 path: path)
         }
+        if try knowsMoreOfThisDevice(file) {
+            // The database is from a backup: with the folder at hand it gets an ID of its own.
+            do {
+                _ = try sync()
+            } catch let error as FerryError where Self.isOfTheContainer(error.code) {
+                throw Self.restoredDatabase(path, cause: error)
+            }
+            if try knowsMoreOfThisDevice(file) { throw Self.restoredDatabase(path) }
+        }
         return try lock.withLock {
             try refreshIdentity()
             let archive = try open(file)
@@ -189,6 +199,23 @@ extension Replica {
             report.note(try takeLackingContents(archive))
             return report
         }
+    }
+
+    /// True if a file has changes of this device that the database does not know: the database is older than the file.
+    private func knowsMoreOfThisDevice(_ file: ArchiveFile) throws -> Bool {
+        try lock.withLock {
+            try refreshIdentity()
+            let told = try open(file).manifest.positions[identity.device]?.log.sequence ?? 0
+            return try told > store.versionVector()[identity.device].sequence
+        }
+    }
+
+    private static func restoredDatabase(_ path: String, cause: FerryError? = nil) -> FerryError {
+        FerryError(
+            .olderState,
+            "The file has changes of this device that the database lacks: the database is from a backup. Nothing was changed. Bring "
+                + "the folder back and run `ferry sync` first. Without the folder import the file into a new database.",
+            path: path, cause: cause)
     }
 
     /// Opens a file for this database, with what the file itself tells of the members.

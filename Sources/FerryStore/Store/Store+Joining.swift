@@ -11,6 +11,11 @@ extension Store {
         try transaction { try PreexistingKeys($0.access).adopt(holders) }
     }
 
+    /// The rows that this database's integer keys mean, where the integers alone do not tell.
+    package func rememberedKeys(in container: ContainerID) throws -> RememberedKeys {
+        try readAccess { try AmbiguousKeys(access: $0).remembered(in: container) }
+    }
+
     /// The keys of rows in tables with integer keys, by the tables' names in lower case.
     package func integerKeys() throws -> [String: Set<FieldValue>] { try readAccess { try PreexistingKeys($0).all() } }
 

@@ -1,0 +1,50 @@
+import FerryContainer
+import FerryCore
+import FerryStore
+import Foundation
+
+/// The file beside a database that left its container, with the rows that its integer keys mean: `<database>-ferry-keys`.
+///
+/// Plain JSON. `ferry leave` writes the file where integers alone do not tell rows, and `ferry join --match keys` takes it away.
+struct RememberedKeysFile {
+    /// A longer file is not read, in bytes.
+    static let maximumBytes = 1 << 30
+
+    let path: String
+    let fileSystem: any FileSystem
+
+    /// - Parameter databasePath: empty for a database in memory, which has no such file.
+    init(besideDatabase databasePath: String, _ fileSystem: any FileSystem) {
+        path = databasePath.isEmpty ? "" : databasePath + "-ferry-keys"
+        self.fileSystem = fileSystem
+    }
+
+    /// Writes the file in place of a former one; without any row there is none.
+    func write(_ keys: RememberedKeys) throws {
+        if path.isEmpty { return }
+        try remove()
+        if keys.count == 0 { return }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        try fileSystem.write(Array(encoder.encode(keys)), toNewFileAt: path)
+    }
+
+    /// Reads the file; `nil` without one, and for one of another container.
+    /// - Throws: `damagedFile`.
+    func read(of container: ContainerID) throws -> RememberedKeys? {
+        guard !path.isEmpty, let bytes = try fileSystem.readFile(at: path, maximumBytes: Self.maximumBytes) else {
+            return nil
+        }
+        guard let keys = try? JSONDecoder().decode(RememberedKeys.self, from: Data(bytes)) else {
+            throw FerryError(
+                .damagedFile,
+                "\(path) is damaged. The file says which rows the integer keys mean. Remove the file to take equal integers for equal rows.",
+                path: path)
+        }
+        return keys.container == container.description ? keys : nil
+    }
+
+    func remove() throws {
+        if !path.isEmpty { _ = try fileSystem.removeFile(at: path) }
+    }
+}
