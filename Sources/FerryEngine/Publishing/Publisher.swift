@@ -41,6 +41,7 @@ struct Publisher {
                 first: entry.first, last: entry.last, changes: entry.changes, bytes: entry.bytes.count,
                 checksum: entry.checksum, time: header.lastTime, publishedMilliseconds: clock.milliseconds(),
                 sealedName: container.sealedName(name, under: epoch))
+            try publishParts(of: entry, under: epoch)
             try container.publish(entry.bytes, name: name, of: identity.device, under: epoch)
             // A head never speaks of what is not there. In a remote container one head follows all segments.
             if !container.answersFromListing { try writeHead(store.reading(), published: segment) }
@@ -52,6 +53,15 @@ struct Publisher {
         if container.answersFromListing {
             try writeHead(store.reading())
             try container.announce(identity.device)
+        }
+    }
+
+    /// Puts the parts of a segment's large values into the container. Others see the segment only afterwards.
+    private func publishParts(of entry: OutboxEntry, under epoch: EpochID?) throws {
+        let segment = entry.first...entry.last
+        for part in try store.segmentParts(of: segment) {
+            try container.publishPart(
+                store.partFile(part.checksum, of: segment), checksum: part.checksum, of: identity.device, under: epoch)
         }
     }
 
@@ -72,7 +82,8 @@ struct Publisher {
         if waiting.count < 2 { return }
         // A segment that a crash left published and not forgotten stays as it is: the head may mention the segment.
         let head = try? container.readHead(of: identity.device)  // an unreadable head says nothing
-        let unpublished = waiting.filter { $0.first > head?.position.sequence ?? 0 }
+        // A segment with large values stays as it is, too: its parts are its own.
+        let unpublished = waiting.filter { $0.first > head?.position.sequence ?? 0 && !$0.hasParts }
         for group in Gathering.groups(unpublished, maximumBytes: retention.gatherBytes) { try join(group) }
     }
 

@@ -91,7 +91,7 @@ extension DeviceFiles {
     fileprivate func paths(of device: DeviceID) -> [(kind: String, path: String)] {
         var files: [(String, DeviceFile)] = segments.map { ("segment", .segment($0)) }
         files += manifests.map { ("snapshot", .manifest($0)) } + chunks.map { ("snapshot", .chunk($0)) }
-        files += packs.map { ("pack", .pack($0)) }
+        files += packs.map { ("pack", .pack($0)) } + parts.map { ("value", .part($0)) }
         files += records.map { ("member", .record($0)) } + (hasClaim ? [("member", .claim)] : [])
         if hasHead { files.append(("head", .head)) }
         return files.map { ($0.0, $0.1.path(of: device)) }

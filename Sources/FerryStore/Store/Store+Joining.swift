@@ -3,6 +3,10 @@ import FerrySQL
 import FerrySchema
 
 /// A join's treatment of pre-existing rows.
+/// Makes an entry of the outbox anew from the present entry, the checksum of the new entry before, and the parts of the present entry.
+/// The parts of the new entry are handed out.
+package typealias OutboxRewriting = (OutboxEntry, Checksum?, OutboxParts, @escaping PartSink) throws -> OutboxEntry
+
 extension Store {
     /// Makes rows under integer keys the container's objects, before anything is packed.
     /// - Parameter holders: for each table, by name in lower case, the object of each key.
@@ -89,8 +93,8 @@ extension Store {
     }
 
     /// Replaces the segments waiting to be published.
-    /// - Parameter make: makes the new entry from the present entry and the checksum of the new entry before.
-    package func rewriteOutbox(_ make: (OutboxEntry, Checksum?) throws -> OutboxEntry) throws {
+    /// - Parameter make: makes the new entry, of the same changesets.
+    package func rewriteOutbox(_ make: OutboxRewriting) throws {
         try transaction { try $0.rewriteOutbox(make) }
     }
 

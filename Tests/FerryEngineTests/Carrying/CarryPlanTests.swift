@@ -48,6 +48,7 @@ final class CarryPlanTests: XCTestCase {
             case .segment(let name): "\(name.first)-\(name.last)"
             case .manifest(let name): "m\(name.hash)"
             case .chunk(let name): "c\(name.hash.high)"
+            case .part(let name): "p\(name.hash.high)"
             default: "other"
             }
         }

@@ -263,6 +263,8 @@ private struct PlainSnapshots: CompactionSnapshots {
 
     func best(trusting known: [KnownSnapshot]) throws -> KnownSnapshot? { try own().max { $0.covered < $1.covered } }
 
+    func removeParts() throws {}
+
     func isThere(_ snapshot: KnownSnapshot) throws -> Bool { try own().contains { $0.name == snapshot.name } }
 
     func write() throws -> KnownSnapshot {

@@ -15,6 +15,7 @@ final class MemoryHome {
     let folder: URL
     private(set) var replicas: [Replica] = []
     var retention = RetentionSettings()
+    var largeValues = LargeValueSettings()
 
     final class Clock: WallClock {
         private let now = Locked<Int64>(1_700_000_000_000)
@@ -34,7 +35,11 @@ final class MemoryHome {
 
     deinit { try? FileManager.default.removeItem(at: folder) }  // a temporary folder
 
-    var environment: ReplicaEnvironment { ReplicaEnvironment(clock: clock, random: SystemRandom(), fileSystem: files) }
+    var environment: ReplicaEnvironment {
+        var environment = ReplicaEnvironment(clock: clock, random: SystemRandom(), fileSystem: files)
+        environment.largeValues = largeValues
+        return environment
+    }
 
     func databasePath(_ index: Int) -> String { folder.appendingPathComponent("db\(index).sqlite").path }
 

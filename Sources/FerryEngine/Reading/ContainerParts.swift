@@ -1,0 +1,34 @@
+import FerryContainer
+import FerryCore
+import FerryLog
+import FerryStore
+
+/// Where the parts of large values come from.
+extension Container {
+    /// The parts to which segments and snapshots of a device refer.
+    /// - Parameter epoch: that of the file which refers to them; `nil` in an open container.
+    func partSource(of device: DeviceID, under epoch: EpochID?) -> PartSource {
+        .files(
+            read: { part in
+                if let file = try readPart(part.checksum, of: device, under: epoch) { return file }
+                throw FerryError(
+                    .fileNotThereYet,
+                    "A part of a large value is not there yet; the folder's syncer has still to bring it.",
+                    path: try partPath(part.checksum, of: device, under: epoch), device: device)
+            },
+            // A name that cannot be told is missing in a message.
+            place: { try? partPath($0.checksum, of: device, under: epoch) })
+    }
+}
+
+extension Store {
+    /// The parts of an entry of the outbox.
+    func partSource(of entry: OutboxEntry) -> PartSource {
+        .files(read: { try self.partFile($0.checksum, of: entry.first...entry.last) }, place: { _ in nil })
+    }
+}
+
+extension OutboxParts {
+    /// The parts of the present entry.
+    var source: PartSource { .files(read: { try file($0.checksum) }, place: { _ in nil }) }
+}
