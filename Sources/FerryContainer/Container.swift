@@ -296,7 +296,9 @@ package struct Container: Sendable {
     /// folder.
     package func watchedDirectories(of devices: some Sequence<DeviceID>) -> [String] {
         var names = ["", Self.devicesDirectory]
-        for device in devices { names += [Self.directory(of: device), Self.segmentsDirectory(of: device)] }
+        for device in devices {
+            names += [Self.directory(of: device), Self.segmentsDirectory(of: device), Self.partsDirectory(of: device)]
+        }
         return names.compactMap { backend.localPath($0) }
     }
 

@@ -137,7 +137,8 @@ enum BodyDecoder {
             try budget.take(layout.columns.count, .blockColumns)
             tables.append(
                 try TableBlock.read(
-                    layout: layout, time: time, large: large, budget: &budget, identifiers: &identifiers, from: &reader))
+                    layout: layout, time: time, large: large, budget: &budget, identifiers: &identifiers, from: &reader)
+            )
         }
         return tables
     }

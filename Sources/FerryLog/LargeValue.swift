@@ -88,7 +88,8 @@ final class LargeValueDictionary {
         guard content.count <= SegmentLimits.largeValueBytes else {
             throw FerryError(
                 .limitExceeded,
-                "A value is larger than \(SegmentLimits.largeValueBytes) bytes, the most that Ferry carries. Make it smaller.")
+                "A value is larger than \(SegmentLimits.largeValueBytes) bytes, the most that Ferry carries. Make it smaller."
+            )
         }
         var parts: [LargeValue.Part] = []
         var rest = content

@@ -59,6 +59,9 @@ package struct SegmentHeader: Equatable, Sendable {
     /// Bytes before the body.
     var prefixBytes: Int { Self.byteCount + (tail == nil ? 0 : Self.checksumBytes) }
 
+    /// False if the file has no large values; only the decoded body tells of them.
+    package var mayHaveParts: Bool { formatVersion >= Self.largeValueVersion }
+
     /// The place of the body in a file whose header was read.
     var bodyRange: Range<Int> { prefixBytes..<prefixBytes + storedBytes }
 }

@@ -146,7 +146,8 @@ package enum SnapshotChunkDecoder {
 
     private static func readCells(
         _ count: Int, _ layout: CellLayout, devices: [DeviceID], _ large: LargeContents,
-        _ identifiers: inout IdentifierColumnReader, budget: inout SegmentBudget, into chunk: inout SnapshotChunk, from reader: inout ByteReader
+        _ identifiers: inout IdentifierColumnReader, budget: inout SegmentBudget, into chunk: inout SnapshotChunk,
+        from reader: inout ByteReader
     ) throws(FerryError) {
         let none = SnapshotChunk.Cell(
             stamp: Stamp(time: .zero, device: DeviceID(high: 0, low: 0)), content: .null)

@@ -122,11 +122,12 @@ final class LargeValueTests: XCTestCase {
         var chance = Chance(seed: 4)
         for _ in 0..<3 {
             table.values.append(
-                .blob([UInt8](unsafeUninitializedCapacity: 100 << 20) { bytes, count in
-                    let words = UnsafeMutableRawBufferPointer(bytes).bindMemory(to: UInt64.self)
-                    for index in words.indices { words[index] = chance.next() }
-                    count = 100 << 20
-                }[...]))
+                .blob(
+                    [UInt8](unsafeUninitializedCapacity: 100 << 20) { bytes, count in
+                        let words = UnsafeMutableRawBufferPointer(bytes).bindMemory(to: UInt64.self)
+                        for index in words.indices { words[index] = chance.next() }
+                        count = 100 << 20
+                    }[...]))
         }
         let changesets = [
             Changeset(
@@ -145,9 +146,14 @@ final class LargeValueTests: XCTestCase {
 
     /// Compares the bytes of large blobs at once.
     private func isSame(_ left: FieldValue, _ right: FieldValue) -> Bool {
-        guard case .blob(let left) = left, case .blob(let right) = right, left.count == right.count else { return false }
+        guard case .blob(let left) = left, case .blob(let right) = right, left.count == right.count else {
+            return false
+        }
         return left.withUnsafeBytes { left in
-            right.withUnsafeBytes { memcmp(left.baseAddress, $0.baseAddress, left.count) == 0 }
+            right.withUnsafeBytes { right in
+                guard let first = left.baseAddress, let second = right.baseAddress else { return left.isEmpty }
+                return memcmp(first, second, left.count) == 0
+            }
         }
     }
 

@@ -231,7 +231,7 @@ struct ContainerExamination {
                     .init(
                         .warning, name, "\(file.fileName): \(error.message)",
                         advice: "Let the folder's syncer finish, on this device and on the one that wrote it.",
-                        file: path))
+                        file: error.path ?? path))
                 return nil
             }
             report.add(
@@ -240,7 +240,7 @@ struct ContainerExamination {
                     advice: isSelf
                         ? "A snapshot in its place lets the other devices go on."
                         : "Bring the file back from another device's folder, or run `ferry doctor --repair` on that device.",
-                    file: path, canBeRepaired: isSelf))
+                    file: error.path ?? path, canBeRepaired: isSelf))
             return nil
         }
     }

@@ -37,11 +37,12 @@ struct Publisher {
             let header = try SegmentDecoder.header(entry.bytes)
             let name = try container.segmentName(
                 entry.first...entry.last, entry.checksum, of: identity.device, under: epoch)
+            // Its parts come before a segment.
+            let partBytes = try publishParts(of: entry, under: epoch)
             let segment = OwnSegment(
-                first: entry.first, last: entry.last, changes: entry.changes, bytes: entry.bytes.count,
+                first: entry.first, last: entry.last, changes: entry.changes, bytes: entry.bytes.count + partBytes,
                 checksum: entry.checksum, time: header.lastTime, publishedMilliseconds: clock.milliseconds(),
                 sealedName: container.sealedName(name, under: epoch))
-            try publishParts(of: entry, under: epoch)
             try container.publish(entry.bytes, name: name, of: identity.device, under: epoch)
             // A head never speaks of what is not there. In a remote container one head follows all segments.
             if !container.answersFromListing { try writeHead(store.reading(), published: segment) }
@@ -56,13 +57,17 @@ struct Publisher {
         }
     }
 
-    /// Puts the parts of a segment's large values into the container. Others see the segment only afterwards.
-    private func publishParts(of entry: OutboxEntry, under epoch: EpochID?) throws {
+    /// Puts the parts of a segment's large values into the container.
+    /// - Returns: the bytes of their files.
+    private func publishParts(of entry: OutboxEntry, under epoch: EpochID?) throws -> Int {
         let segment = entry.first...entry.last
+        var byteCount = 0
         for part in try store.segmentParts(of: segment) {
-            try container.publishPart(
-                store.partFile(part.checksum, of: segment), checksum: part.checksum, of: identity.device, under: epoch)
+            let file = try store.partFile(part.checksum, of: segment)
+            try container.publishPart(file, checksum: part.checksum, of: identity.device, under: epoch)
+            byteCount += file.count
         }
+        return byteCount
     }
 
     /// Announces what was published a short time ago, also by a process that ended before it could. Mostly nothing is to do.

@@ -26,7 +26,14 @@ package enum PartTables {
                 "The database has “\(row[0].text)” of its own, and Ferry keeps parts of large values under that name. Rename it "
                     + "first.")
         }
+        let before = try schemaVersion(meta)
         try meta.connection.executeScript(create)
         try meta.set(.parts, 1)
+        // The app's schema is as it was.
+        if try meta.integer(.schemaVersion) == before { try meta.set(.schemaVersion, schemaVersion(meta)) }
+    }
+
+    private static func schemaVersion(_ meta: MetaTable) throws -> Int64 {
+        Int64(try meta.connection.count("PRAGMA schema_version"))
     }
 }

@@ -9,7 +9,7 @@ package struct OwnSegment: Equatable, Sendable {
     package var last: UInt64
     /// Number of operations.
     package var changes: Int
-    /// Size of the file in bytes.
+    /// Size of the file in bytes, with those of the parts of its large values.
     package var bytes: Int
     /// The file's checksum.
     package var checksum: Checksum

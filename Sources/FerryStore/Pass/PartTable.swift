@@ -1,6 +1,6 @@
 import FerryCore
-import FerrySchema
 import FerrySQL
+import FerrySchema
 
 /// Keeps a part of a large value for a segment that is made; see `SegmentEncoding`.
 package typealias PartSink = (_ checksum: Checksum, _ file: [UInt8]) throws -> Void
@@ -80,7 +80,8 @@ struct PartTable {
                 values: Self.values(segment) + [.blob(checksum.bytes[...])]
             ).first?.first
         guard case .blob(let bytes)? = value else {
-            throw FerryError(.internalInconsistency, "A segment waits whose large value is gone.", sequence: segment.lowerBound)
+            throw FerryError(
+                .internalInconsistency, "A segment waits whose large value is gone.", sequence: segment.lowerBound)
         }
         return Array(bytes)
     }
