@@ -39,6 +39,12 @@ extension Container {
         try backend.remove(Self.partsDirectory(of: device) + "/" + name.fileName)
     }
 
+    /// Asks a provider for a part that is there as a placeholder only; as `ContainerBackend.requestDownload`.
+    package func requestPart(_ checksum: Checksum, of device: DeviceID, under epoch: EpochID?) throws {
+        let name = try partName(checksum, of: device, under: epoch)
+        backend.requestDownload(Self.partsDirectory(of: device) + "/" + name.fileName)
+    }
+
     /// The place of a part, for messages.
     package func partPath(_ checksum: Checksum, of device: DeviceID, under epoch: EpochID?) throws -> String {
         let name = try partName(checksum, of: device, under: epoch)

@@ -17,6 +17,12 @@ package struct PartName: Hashable, Sendable {
         self.hash = hash
     }
 
+    /// Reads the name at the end of a path, as errors have it.
+    package init?(path: String?) {
+        guard let name = path?.split(separator: "/").last else { return nil }
+        self.init(String(name))
+    }
+
     /// The name as a file has it, in lower case.
     package var fileName: String { hash.hex + Self.suffix }
 }

@@ -11,6 +11,7 @@ extension Container {
         .files(
             read: { part in
                 if let file = try readPart(part.checksum, of: device, under: epoch) { return file }
+                try requestPart(part.checksum, of: device, under: epoch)
                 throw FerryError(
                     .fileNotThereYet,
                     "A part of a large value is not there yet; the folder's syncer has still to bring it.",

@@ -121,8 +121,8 @@ struct LogRead {
                 stalls[peer] = stall
                 if stall.isDamage {
                     batch.gaps[peer] = cursor.next + 1
-                } else if let start = head?.logStart, start > cursor.next {
-                    // The author has put a snapshot in the place of this file, such as for a part that is lost.
+                } else if stall.isLackOfPart, let start = head?.logStart, start > cursor.next {
+                    // The author has put a snapshot in the place of this file.
                     batch.gaps[peer] = start
                 }
                 return

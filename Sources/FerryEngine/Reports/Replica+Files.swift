@@ -20,7 +20,7 @@ package struct ContainerFilesReport: Codable, Equatable, Sendable {
         package var isThisDevice: Bool
         package var files: Int
         package var bytes: Int
-        /// By kind: `segment`, `snapshot`, `pack`, `head` or `member`.
+        /// By kind: `segment`, `snapshot`, `value`, `pack`, `head` or `member`.
         package var kinds: [String: Size]
 
         init(id: String, name: String, isThisDevice: Bool, sizes: [String: [Int]]) {

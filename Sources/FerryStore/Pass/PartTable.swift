@@ -116,3 +116,7 @@ package struct OutboxParts {
     /// The file of a part of the present entry.
     package func file(_ checksum: Checksum) throws -> [UInt8] { try table.file(checksum, of: segment) }
 }
+
+/// Makes an entry of the outbox anew from the present entry, the checksum of the new entry before, and the parts of the present entry.
+/// The parts of the new entry are handed out.
+package typealias OutboxRewriting = (OutboxEntry, Checksum?, OutboxParts, @escaping PartSink) throws -> OutboxEntry

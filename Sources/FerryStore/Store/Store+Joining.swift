@@ -3,10 +3,6 @@ import FerrySQL
 import FerrySchema
 
 /// A join's treatment of pre-existing rows.
-/// Makes an entry of the outbox anew from the present entry, the checksum of the new entry before, and the parts of the present entry.
-/// The parts of the new entry are handed out.
-package typealias OutboxRewriting = (OutboxEntry, Checksum?, OutboxParts, @escaping PartSink) throws -> OutboxEntry
-
 extension Store {
     /// Makes rows under integer keys the container's objects, before anything is packed.
     /// - Parameter holders: for each table, by name in lower case, the object of each key.
