@@ -51,6 +51,33 @@ package struct PartOutput {
     }
 }
 
+extension PartOutput {
+    /// Encodes a file whose parts go to `take`. An error of `take` comes back as it was thrown: an encoder throws nothing but
+    /// `FerryError`.
+    package static func keeping<Result>(
+        _ settings: LargeValueSettings, in take: @escaping Sink, _ body: (PartOutput) throws -> Result
+    ) throws -> Result {
+        let failure = Failure()
+        do {
+            return try body(
+                PartOutput(settings) { part, file in
+                    do {
+                        try take(part, file)
+                    } catch {
+                        failure.error = error
+                        throw error
+                    }
+                })
+        } catch {
+            throw failure.error ?? error
+        }
+    }
+
+    private final class Failure {
+        var error: (any Error)?
+    }
+}
+
 /// Where a reader gets the parts of large values.
 package enum PartSource {
     /// Reads a part's file, unverified, and says where that is, for messages.

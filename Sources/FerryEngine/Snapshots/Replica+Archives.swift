@@ -126,11 +126,12 @@ extension Replica {
                 random: environment.random)
             let manifest = try store.readSnapshot { chunk in
                 let parts = WrittenParts()
-                let output = PartOutput(environment.largeValues) { part, file in
+                let append: PartOutput.Sink = { part, file in
                     if parts.note(part.checksum, file.count) { try writer.append(file, .part, checksum: part.checksum) }
                 }
-                let (bytes, checksum) = try SnapshotChunkEncoder.encode(
-                    chunk, container: identity.container, parts: output)
+                let (bytes, checksum) = try PartOutput.keeping(environment.largeValues, in: append) {
+                    try SnapshotChunkEncoder.encode(chunk, container: identity.container, parts: $0)
+                }
                 try writer.append(bytes, .chunk, checksum: checksum)
                 return .init(checksum: checksum, bytes: bytes.count, objects: chunk.objects.count, parts: parts.all)
             }

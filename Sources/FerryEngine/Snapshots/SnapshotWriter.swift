@@ -25,13 +25,15 @@ struct SnapshotWriter {
         var bytesWritten = 0
         let manifest = try store.readSnapshot { chunk in
             let parts = WrittenParts()
-            let output = PartOutput(largeValues) { part, file in
+            let publish: PartOutput.Sink = { part, file in
                 guard parts.note(part.checksum, file.count) else { return }
                 try container.publishPart(file, checksum: part.checksum, of: identity.device, under: epoch)
                 let name = try container.partName(part.checksum, of: identity.device, under: epoch)
                 if !presentParts.contains(name) { bytesWritten += file.count }
             }
-            let (bytes, checksum) = try SnapshotChunkEncoder.encode(chunk, container: container.id, parts: output)
+            let (bytes, checksum) = try PartOutput.keeping(largeValues, in: publish) {
+                try SnapshotChunkEncoder.encode(chunk, container: container.id, parts: $0)
+            }
             try container.publishChunk(bytes, checksum: checksum, of: identity.device, under: epoch)
             let name = try container.chunkName(checksum, of: identity.device, under: epoch)
             if !present.contains(name) { bytesWritten += bytes.count }
