@@ -80,8 +80,11 @@ extension PartOutput {
 
 /// Where a reader gets the parts of large values.
 package enum PartSource {
-    /// Reads a part's file, unverified, and says where that is, for messages.
-    case files(read: (LargeValue.Part) throws -> [UInt8], place: (LargeValue.Part) -> String?)
+    /// Reads a part's file, unverified, and says where that is, for messages. Before, looks at all parts of a file: nothing is read as
+    /// long as one is missing.
+    case files(
+        read: (LargeValue.Part) throws -> [UInt8], place: (LargeValue.Part) -> String?,
+        look: (([LargeValue.Part]) throws -> Void)? = nil)
     /// Large values are not wanted: NULL stands in their place. What was read so is neither replayed nor written again.
     case leftOut
     /// There are none, and a file that has some cannot be read.
@@ -199,7 +202,14 @@ struct LargeContents: Sendable {
         case .none:
             throw FerryError(
                 .internalInconsistency, "The file has a large value, and its parts were not to be read here.")
-        case .files(let read, let place):
+        case .files(let read, let place, let look):
+            do {
+                try look?(values.flatMap(\.parts))
+            } catch let error as FerryError {
+                throw error
+            } catch {
+                throw FerryError(.inputOutput, "The parts of a large value cannot be listed: \(error)", cause: error)
+            }
             contents.reserveCapacity(count)
             for value in values { contents.append(try Self.content(of: value, read, place, container)) }
         }

@@ -18,7 +18,22 @@ extension Container {
                     path: try partPath(part.checksum, of: device, under: epoch), device: device)
             },
             // A name that cannot be told is missing in a message.
-            place: { try? partPath($0.checksum, of: device, under: epoch) })
+            place: { try? partPath($0.checksum, of: device, under: epoch) },
+            look: { try lookForParts($0, of: device, under: epoch) })
+    }
+
+    /// Looks whether all parts are there. So a value of which most parts are there is not read again and again.
+    private func lookForParts(_ parts: [LargeValue.Part], of device: DeviceID, under epoch: EpochID?) throws {
+        // A remote place may have what its last listing did not have yet.
+        if answersFromListing { return }
+        let present = try self.parts(of: device)
+        let missing = try parts.filter { try !present.contains(partName($0.checksum, of: device, under: epoch)) }
+        guard let first = missing.first else { return }
+        for part in missing { try requestPart(part.checksum, of: device, under: epoch) }
+        throw FerryError(
+            .fileNotThereYet,
+            "\(missing.count) of the \(parts.count) parts of a large value are not there yet; the folder's syncer has still to "
+                + "bring them.", path: try partPath(first.checksum, of: device, under: epoch), device: device)
     }
 }
 

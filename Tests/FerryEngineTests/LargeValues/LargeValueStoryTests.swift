@@ -144,7 +144,12 @@ final class LargeValueStoryTests: XCTestCase {
         let waiting = try home.replicas[2].sync().waiting
         XCTAssertEqual(waiting.map(\.code), [FerryError.Code.fileNotThereYet.rawValue])
         XCTAssertEqual(waiting.first?.file.map { $0.hasSuffix("values/" + part.fileName) }, true)
+        XCTAssertEqual(waiting.first?.reason.contains("1 of the 13 parts of a large value"), true)
         XCTAssertEqual(try home.values(2, "SELECT title FROM photo"), [[.text("other")]])
+        // Nothing of the value is read as long as one of its parts is missing.
+        let reads = home.files.readCount
+        _ = try home.replicas[2].sync(isThorough: false)
+        XCTAssertLessThan(home.files.readCount - reads, 10)
         // A piece of it changes nothing.
         try home.bring(part, Array(bytes.prefix(100)), of: 0)
         XCTAssertEqual(
