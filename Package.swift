@@ -205,7 +205,8 @@ let package = Package(
         .target(
             name: "FerrySimulator",
             dependencies: [
-                "FerryEngine", "FerryMembers", "FerryStore", "FerryContainer", "FerryDocuments", "FerrySeal",
+                "FerryEngine", "FerryMembers", "FerryStore", "FerryLog", "FerryContainer", "FerryDocuments",
+                "FerrySeal",
                 "FerryCore", "FerryTestSupport",
                 "CFerrySQLite", .product(name: "GRDB", package: "GRDB.swift"),
             ],

@@ -52,9 +52,17 @@ extension Container {
                     remains.others.append(packs + "/" + name)
                 }
             }
+            let values = Self.partsDirectory(of: device)
+            for name in try backend.list(values, after: nil) {
+                if PartName(name) != nil {
+                    remains.files.append(values + "/" + name)
+                } else {
+                    remains.others.append(values + "/" + name)
+                }
+            }
             let head = Self.headName(of: device)
-            let parts = [segments, snapshots, packs, Self.membersDirectory(of: device)]
-            for name in try backend.list(directory, after: nil) where !parts.contains(directory + "/" + name) {
+            let directories = [segments, snapshots, packs, values, Self.membersDirectory(of: device)]
+            for name in try backend.list(directory, after: nil) where !directories.contains(directory + "/" + name) {
                 // The head goes last: as long as there is one, people see whose the other files are.
                 if directory + "/" + name == head {
                     remains.files.append(head)
@@ -86,7 +94,7 @@ extension Container {
     private static func directories(of device: DeviceID) -> [String] {
         [
             segmentsDirectory(of: device), snapshotsDirectory(of: device), packsDirectory(of: device),
-            membersDirectory(of: device), directory(of: device),
+            partsDirectory(of: device), membersDirectory(of: device), directory(of: device),
         ]
     }
 }

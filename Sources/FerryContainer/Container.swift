@@ -234,8 +234,16 @@ package struct Container: Sendable {
 
     /// Reads the bytes of a segment or of a copy; as `readSegment(_:of:)` with a name.
     package func readSegment(_ file: SegmentFile, of device: DeviceID) throws -> [UInt8]? {
+        try readSegmentFile(file, of: device)?.bytes
+    }
+
+    /// Reads the bytes of a segment or of a copy, and in a sealed container the epoch: all parts of its large values are sealed under
+    /// the same. Otherwise as `readSegment(_:of:)`.
+    package func readSegmentFile(
+        _ file: SegmentFile, of device: DeviceID
+    ) throws -> (bytes: [UInt8], epoch: EpochID?)? {
         let path = Self.segmentsDirectory(of: device) + "/" + file.fileName
-        return try readFile(path, .segment, of: device) { file.name.matches($0) }?.content
+        return try readFile(path, .segment, of: device) { file.name.matches($0) }.map { ($0.content, $0.epoch) }
     }
 
     /// The place of a segment or of a copy, for messages.
@@ -294,7 +302,9 @@ package struct Container: Sendable {
     /// folder.
     package func watchedDirectories(of devices: some Sequence<DeviceID>) -> [String] {
         var names = ["", Self.devicesDirectory]
-        for device in devices { names += [Self.directory(of: device), Self.segmentsDirectory(of: device)] }
+        for device in devices {
+            names += [Self.directory(of: device), Self.segmentsDirectory(of: device), Self.partsDirectory(of: device)]
+        }
         return names.compactMap { backend.localPath($0) }
     }
 

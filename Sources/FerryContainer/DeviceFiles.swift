@@ -5,6 +5,7 @@ package enum DeviceFile: Hashable, Sendable {
     case record(RecordName)
     case claim
     case pack(PackName)
+    case part(PartName)
     case segment(SegmentName)
     case chunk(ChunkName)
     case manifest(SnapshotName)
@@ -18,6 +19,7 @@ package enum DeviceFile: Hashable, Sendable {
     package var kind: FileKind? {
         switch self {
         case .record, .claim, .pack: nil
+        case .part: .part
         case .segment: .segment
         case .chunk: .chunk
         case .manifest: .manifest
@@ -31,7 +33,7 @@ package enum DeviceFile: Hashable, Sendable {
         case .record: Container.maximumRecordBytes
         case .claim: Container.maximumClaimBytes
         case .pack: ContentLimits.packBytes
-        case .segment, .chunk, .manifest: FileKind.segment.maximumFileBytes
+        case .part, .segment, .chunk, .manifest: FileKind.segment.maximumFileBytes
         case .head: FileKind.head.maximumFileBytes
         }
     }
@@ -42,6 +44,7 @@ package enum DeviceFile: Hashable, Sendable {
         case .record(let name): Container.membersDirectory(of: device) + "/" + name.fileName
         case .claim: Container.claimName(of: device)
         case .pack(let name): Container.packsDirectory(of: device) + "/" + name.fileName
+        case .part(let name): Container.partsDirectory(of: device) + "/" + name.fileName
         case .segment(let name): Container.segmentsDirectory(of: device) + "/" + name.fileName
         case .chunk(let name): Container.snapshotsDirectory(of: device) + "/" + name.fileName
         case .manifest(let name): Container.snapshotsDirectory(of: device) + "/" + name.fileName
@@ -59,6 +62,8 @@ package struct DeviceFiles: Equatable, Sendable {
     package var manifests: [SnapshotName] = []
     package var chunks: Set<ChunkName> = []
     package var packs: Set<PackName> = []
+    /// Parts of large values.
+    package var parts: Set<PartName> = []
     package var records: Set<RecordName> = []
     package var hasHead = false
     package var hasClaim = false
@@ -81,6 +86,7 @@ package struct DeviceFiles: Equatable, Sendable {
         }
         manifests.sort()
         packs = Set(try backend.list(Container.packsDirectory(of: device), after: nil).compactMap { PackName($0) })
+        parts = Set(try backend.list(Container.partsDirectory(of: device), after: nil).compactMap { PartName($0) })
         records = Set(
             try backend.list(Container.membersDirectory(of: device), after: nil).compactMap { RecordName($0) })
         let names = try backend.list(Container.directory(of: device), after: nil)
@@ -93,7 +99,7 @@ package struct DeviceFiles: Equatable, Sendable {
         [
             Container.directory(of: device), Container.segmentsDirectory(of: device),
             Container.snapshotsDirectory(of: device), Container.membersDirectory(of: device),
-            Container.packsDirectory(of: device),
+            Container.packsDirectory(of: device), Container.partsDirectory(of: device),
         ]
     }
 

@@ -4,6 +4,8 @@ package enum FileKind: UInt8, CaseIterable, Hashable, Sendable {
     case head = 2
     case manifest = 3
     case chunk = 4
+    /// A part of a large value. (5 begins a sealed pack, which is no envelope.)
+    case part = 6
 
     /// A longer content of the kind is neither sealed nor opened, in bytes.
     package var maximumContentBytes: Int { self == .head ? 1 << 18 : 1 << 28 }

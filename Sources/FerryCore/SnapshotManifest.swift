@@ -55,11 +55,27 @@ package struct SnapshotManifest: Sendable, Equatable {
         package var bytes: Int
         /// The number of objects inside.
         package var objects: Int
+        /// The files with the bytes of the chunk's large values, in the order of their first use; each once.
+        package var parts: [Part]
 
-        package init(checksum: Checksum, bytes: Int, objects: Int) {
+        package init(checksum: Checksum, bytes: Int, objects: Int, parts: [Part] = []) {
             self.checksum = checksum
             self.bytes = bytes
             self.objects = objects
+            self.parts = parts
+        }
+    }
+
+    /// A file with a part of a large value.
+    package struct Part: Hashable, Sendable {
+        /// Of the file; also the file's name.
+        package var checksum: Checksum
+        /// The file's length.
+        package var bytes: Int
+
+        package init(checksum: Checksum, bytes: Int) {
+            self.checksum = checksum
+            self.bytes = bytes
         }
     }
 
@@ -89,8 +105,10 @@ package struct SnapshotManifest: Sendable, Equatable {
     package var lateChanges: [DeviceID: UInt64] { positions.mapValues(\.lastLate).filter { $0.value > 0 } }
     /// The latest covered time.
     package var time: HybridTime { positions.values.map(\.log.time).max() ?? .zero }
-    /// The length of all chunks.
-    package var chunkBytes: Int { tables.reduce(0) { $0 + $1.chunks.reduce(0) { $0 + $1.bytes } } }
+    /// The length of all chunks, and of the parts of their large values.
+    package var chunkBytes: Int {
+        tables.reduce(0) { $0 + $1.chunks.reduce(0) { $0 + $1.bytes + $1.parts.reduce(0) { $0 + $1.bytes } } }
+    }
     /// The number of all objects.
     package var objects: Int { tables.reduce(0) { $0 + $1.chunks.reduce(0) { $0 + $1.objects } } }
 }

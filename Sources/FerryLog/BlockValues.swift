@@ -19,6 +19,7 @@ final class BlockValues: ChangeValueSource {
         var columnCount: Int
         var operations: [ObjectOperation]
         var columns: Columns
+        var large: LargeContents
     }
 
     enum Columns: Sendable {
@@ -98,8 +99,8 @@ final class BlockValues: ChangeValueSource {
                     fill(
                         index,
                         try ValueColumn(
-                            layout.count(index), allowingAbsent: false, identifiers: &identifiers, budget: &budget,
-                            from: &reader))
+                            layout.count(index), allowingAbsent: false, large: place.large, identifiers: &identifiers,
+                            budget: &budget, from: &reader))
                 }
             } catch {
                 preconditionFailure("What was read once cannot be read again: \(error)")

@@ -7,9 +7,10 @@ enum BodyDecoder {
     ///   - valuesAtOnce: the most values in memory.
     ///   - fewValues: the most values of a table that lie in memory as they are; of larger tables the columns do.
     ///   - schemasOnly: true if to leave out the last changeset's tables. Then nothing is compared with the header.
+    ///   - parts: where the bytes of large values come from.
     static func decode(
         _ body: ArraySlice<UInt8>, header: inout SegmentHeader, valuesAtOnce: Int = SegmentLimits.valuesAtOnce,
-        fewValues: Int = BlockValues.few, schemasOnly: Bool = false
+        fewValues: Int = BlockValues.few, schemasOnly: Bool = false, parts: PartSource = .leftOut
     ) throws(FerryError) -> [Changeset] {
         var reader = ByteReader(body)
         var budget = SegmentBudget.forDecoding(header, valuesAtOnce: valuesAtOnce, fewValues: fewValues)
@@ -20,6 +21,11 @@ enum BodyDecoder {
         prefixes.reserveCapacity(prefixCount)
         for _ in 0..<prefixCount { prefixes.append(try IdentifierPrefix.read(from: &reader)) }
         let layouts = try readLayouts(header, names: names, budget: &budget, &reader)
+        var large = LargeContents.none
+        if header.formatVersion >= SegmentHeader.largeValueVersion {
+            large = try LargeContents(from: parts, container: header.container, budget: &budget, &reader)
+        }
+        header.largeValues = large.values
         var identifiers = IdentifierColumnReader(prefixes: prefixes)
 
         var changesets: [Changeset] = []
@@ -47,7 +53,8 @@ enum BodyDecoder {
                     return changesets
                 }
                 changeset.tables = try readTables(
-                    layouts: layouts, time: changeset.time, budget: &budget, identifiers: &identifiers, &reader)
+                    layouts: layouts, time: changeset.time, large: large, budget: &budget, identifiers: &identifiers,
+                    &reader)
                 changesets.append(changeset)
             } catch {
                 var located = error
@@ -113,7 +120,7 @@ enum BodyDecoder {
     }
 
     private static func readTables(
-        layouts: [TableLayout], time: HybridTime, budget: inout SegmentBudget,
+        layouts: [TableLayout], time: HybridTime, large: LargeContents, budget: inout SegmentBudget,
         identifiers: inout IdentifierColumnReader, _ reader: inout ByteReader
     ) throws(FerryError) -> [TableChanges] {
         let count = try reader.readCount(minimumBytes: 3)
@@ -130,7 +137,8 @@ enum BodyDecoder {
             try budget.take(layout.columns.count, .blockColumns)
             tables.append(
                 try TableBlock.read(
-                    layout: layout, time: time, budget: &budget, identifiers: &identifiers, from: &reader))
+                    layout: layout, time: time, large: large, budget: &budget, identifiers: &identifiers, from: &reader)
+            )
         }
         return tables
     }

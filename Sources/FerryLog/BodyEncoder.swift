@@ -7,19 +7,24 @@ enum BodyEncoder {
         changesets.contains(where: \.carriesPayloads) ? SegmentHeader.payloadVersion : 1
     }
 
-    /// - Parameter formatVersion: at least `formatVersion(of:)`; that version if `nil`.
-    /// - Returns: the body, and the ranges without repetitions of earlier bytes.
+    /// - Parameters:
+    ///   - formatVersion: at least `formatVersion(of:)`; that version if `nil`.
+    ///   - large: takes large values; `nil` if all values stand in the body.
+    /// - Returns: the body, and the ranges without repetitions of earlier bytes. The body is of
+    ///   `SegmentHeader.largeValueVersion` once `large` has taken a value.
     static func encode(
-        _ changesets: [Changeset], formatVersion version: UInt8? = nil, budget: inout SegmentBudget
+        _ changesets: [Changeset], formatVersion version: UInt8? = nil, large: LargeValueDictionary? = nil,
+        budget: inout SegmentBudget
     ) throws(FerryError) -> (bytes: [UInt8], unrepeated: [Range<Int>]) {
         try check(changesets)
         var names = NameDictionary()
-        var layouts = LayoutDictionary(formatVersion: version ?? formatVersion(of: changesets))
+        let version = version ?? formatVersion(of: changesets)
+        var layouts = LayoutDictionary(formatVersion: version)
         let devices = try contextDevices(changesets)
         let deviceIndices = Dictionary(uniqueKeysWithValues: devices.enumerated().map { ($1, $0) })
         let prefixes = prefixes(changesets)
         var identifiers = IdentifierColumnWriter(prefixes: prefixes)
-        var values = ValueColumnWriter()
+        var values = ValueColumnWriter(large)
         // The dictionaries stand first and are complete last.
         var writer = ByteWriter(reservingCapacity: 1 << 16)
         var context = VersionVector()
@@ -65,7 +70,12 @@ enum BodyEncoder {
         body.writeVarint(UInt64(prefixes.chosen.count))
         for prefix in prefixes.chosen { prefix.write(to: &body) }
         body.writeVarint(UInt64(layouts.layouts.count))
-        for layout in layouts.layouts { for number in layout { body.writeVarint(UInt64(number)) } }
+        for layout in layouts.layouts {
+            for number in layout { body.writeVarint(UInt64(number)) }
+            // No column carries payloads.
+            if let large, !large.isEmpty, version < SegmentHeader.payloadVersion { body.writeVarint(0) }
+        }
+        if let large, !large.isEmpty { try large.write(budget: &budget, to: &body) }
         let shift = body.count
         body.write(contentsOf: writer.bytes)
         try budget.check(body.count, atMost: SegmentLimits.bodyBytes, bodyNoun)

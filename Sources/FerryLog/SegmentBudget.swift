@@ -6,7 +6,7 @@ struct SegmentBudget {
     /// The resources that the limits bound over a whole segment.
     enum Resource: Int, CaseIterable {
         case changesets, operations, values, tableBlocks, blockColumns, shapes, shapeColumns, contextEntries
-        case names, layoutColumns, schemaEntries, contentBytes
+        case names, layoutColumns, schemaEntries, contentBytes, largeBytes, parts
 
         var limit: Int {
             switch self {
@@ -22,6 +22,8 @@ struct SegmentBudget {
             case .layoutColumns: SegmentLimits.layoutColumns
             case .schemaEntries: SegmentLimits.schemaEntries
             case .contentBytes: SegmentLimits.contentBytes
+            case .largeBytes: SegmentLimits.largeBytes
+            case .parts: SegmentLimits.parts
             }
         }
 
@@ -39,6 +41,8 @@ struct SegmentBudget {
             case .layoutColumns: "columns of its different tables"
             case .schemaEntries: "statements and tables in its schemas"
             case .contentBytes: "bytes of texts and blobs, each as often as it stands,"
+            case .largeBytes: "bytes of large values"
+            case .parts: "parts of large values"
             }
         }
     }
@@ -93,6 +97,13 @@ struct SegmentBudget {
         budget.limits[Resource.values.rawValue] = SnapshotLimits.cells
         budget.limits[Resource.contentBytes.rawValue] = contentBytes
         return budget
+    }
+
+    /// Allows for texts and blobs as large as the large values that came.
+    mutating func admitLargeValues() {
+        let place = Resource.contentBytes.rawValue
+        let (sum, overflow) = limits[place].addingReportingOverflow(used(.largeBytes))
+        limits[place] = overflow ? .max : sum
     }
 
     func used(_ resource: Resource) -> Int { used[resource.rawValue] }

@@ -14,7 +14,7 @@ package enum SegmentDecoder {
     /// True if an incomplete file may become whole: the file is shorter than its header says, or ends in zeros. A file
     /// ends so whose place was made before its content came.
     package static func isIncomplete(_ bytes: [UInt8]) -> Bool {
-        let isRolledUp = bytes.count > SegmentHeader.magic.count && bytes[4] == SegmentHeader.rolledUpVersion
+        let isRolledUp = bytes.count > 6 && bytes[4] >= SegmentHeader.rolledUpVersion && bytes[6] != 0
         let least = SegmentHeader.byteCount + SegmentHeader.checksumBytes * (isRolledUp ? 2 : 1)
         guard bytes.count >= least else {
             return bytes.allSatisfy { $0 == 0 } || bytes.starts(with: SegmentHeader.magic.prefix(bytes.count))
@@ -35,13 +35,16 @@ package enum SegmentDecoder {
     ///   - header: the result of `header(_:)` for these bytes, which are not verified again then.
     ///   - container: the container in which the file was found.
     ///   - device: the device whose segment the file should be.
-    /// - Throws: as `header`, and `foreignFile` if the segment belongs to another container or device: it was moved or
+    ///   - parts: where the bytes of large values come from.
+    /// - Throws: what `parts` throws; as `header`, and `foreignFile` if the segment belongs to another container or device: it was moved or
     ///   forged, so do not replay it. Errors about the content name the changeset.
     package static func decode(
-        _ bytes: consuming [UInt8], header: SegmentHeader? = nil, container: ContainerID, device: DeviceID
+        _ bytes: consuming [UInt8], header: SegmentHeader? = nil, container: ContainerID, device: DeviceID,
+        parts: PartSource = .none
     ) throws(FerryError) -> (SegmentHeader, [Changeset]) {
         try decode(
-            bytes, header: header, container: container, device: device, valuesAtOnce: SegmentLimits.valuesAtOnce)
+            bytes, header: header, container: container, device: device, valuesAtOnce: SegmentLimits.valuesAtOnce,
+            parts: parts)
     }
 
     /// Decodes a file as `decode` does, for its schemas alone. The last changeset, mostly the only one, comes without
@@ -51,7 +54,7 @@ package enum SegmentDecoder {
     ) throws(FerryError) -> (SegmentHeader, [Changeset]) {
         try decode(
             bytes, header: header, container: container, device: device, valuesAtOnce: SegmentLimits.valuesAtOnce,
-            schemasOnly: true)
+            schemasOnly: true, parts: .leftOut)
     }
 
     /// - Parameters:
@@ -60,7 +63,7 @@ package enum SegmentDecoder {
     ///   - schemasOnly: as for `decodeSchemas`.
     static func decode(
         _ bytes: consuming [UInt8], header known: SegmentHeader? = nil, container: ContainerID, device: DeviceID,
-        valuesAtOnce: Int, fewValues: Int = BlockValues.few, schemasOnly: Bool = false
+        valuesAtOnce: Int, fewValues: Int = BlockValues.few, schemasOnly: Bool = false, parts: PartSource = .none
     ) throws(FerryError) -> (SegmentHeader, [Changeset]) {
         var header = if let known { known } else { try SegmentHeader(file: copy bytes) }
         guard header.container == container else {
@@ -78,7 +81,8 @@ package enum SegmentDecoder {
         }
         let body = try body(bytes, header)
         let changesets = try BodyDecoder.decode(
-            body, header: &header, valuesAtOnce: valuesAtOnce, fewValues: fewValues, schemasOnly: schemasOnly)
+            body, header: &header, valuesAtOnce: valuesAtOnce, fewValues: fewValues, schemasOnly: schemasOnly,
+            parts: parts)
         return (header, changesets)
     }
 

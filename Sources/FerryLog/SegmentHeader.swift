@@ -28,6 +28,8 @@ package struct SegmentHeader: Equatable, Sendable {
     /// Bytes of all texts and blobs, keys included, repetitions included: their size in a database. No part of a
     /// written header, and 0 until the body is decoded.
     package internal(set) var contentBytes = 0
+    /// The large values, whose bytes lie in parts. No part of a written header, and empty until the body is decoded.
+    package internal(set) var largeValues: [LargeValue] = []
 
     var codec: Compression.Codec
     /// Bytes of the body in the file.
@@ -37,12 +39,14 @@ package struct SegmentHeader: Equatable, Sendable {
 
     static let magic: [UInt8] = Array("FRYS".utf8)
     /// The newest version that is read.
-    static let version: UInt8 = 3
+    static let version: UInt8 = 4
     /// The first version whose table layouts mark columns with payloads.
     static let payloadVersion: UInt8 = 2
-    /// The version of rolled-up segments, and of no others.
+    /// The version of rolled-up segments without large values, and of no others.
     static let rolledUpVersion: UInt8 = 3
-    /// The flag of version 3: a tail stands between the header and the body.
+    /// The version of segments with large values.
+    static let largeValueVersion: UInt8 = 4
+    /// The flag of version 3, and in version 4 of rolled-up segments: a tail stands between the header and the body.
     private static let hasTail: UInt8 = 1
     /// Bytes before the body, the tail excepted.
     static let byteCount = 104
@@ -54,6 +58,9 @@ package struct SegmentHeader: Equatable, Sendable {
 
     /// Bytes before the body.
     var prefixBytes: Int { Self.byteCount + (tail == nil ? 0 : Self.checksumBytes) }
+
+    /// False if the file has no large values; only the decoded body tells of them.
+    package var mayHaveParts: Bool { formatVersion >= Self.largeValueVersion }
 
     /// The place of the body in a file whose header was read.
     var bodyRange: Range<Int> { prefixBytes..<prefixBytes + storedBytes }
@@ -109,7 +116,8 @@ extension SegmentHeader {
         }
         self.codec = codec
         let flags = try reader.readByte()
-        guard flags == (version >= Self.rolledUpVersion ? Self.hasTail : 0), try reader.readByte() == 0 else {
+        let isRolledUp = version == Self.rolledUpVersion || version > Self.rolledUpVersion && flags == Self.hasTail
+        guard flags == (isRolledUp ? Self.hasTail : 0), try reader.readByte() == 0 else {
             throw ByteReader.malformed("its flags make no sense")
         }
         let prefixBytes = Self.byteCount + (flags & Self.hasTail == 0 ? 0 : Self.checksumBytes)

@@ -10,8 +10,16 @@ package enum SegmentLimits {
     package static let bodyBytes = 1 << 30
     /// How many times larger than its compressed form a body may be; zlib's own bound is about 1032.
     package static let bodyRatio = 1100
-    /// Bytes of a text or blob.
+    /// Bytes of a text or blob that stands in a segment.
     package static let valueBytes = 128 << 20
+    /// Bytes of a text or blob that lies in parts: a row of SQLite's has at most 1,000,000,000, and a hidden row is kept with some more.
+    package static let largeValueBytes = 999_000_000
+    /// Bytes of all large values of a segment or of a snapshot's chunk, each once: a reader has them in memory.
+    package static let largeBytes = 1 << 30
+    /// Bytes of a value in a part.
+    package static let partBytes = 1 << 26
+    /// Parts of all large values in a segment or in a snapshot's chunk.
+    package static let parts = 1 << 16
     /// UTF-8 bytes of the name of a table, a column or a schema object.
     package static let nameBytes = 1024
     /// UTF-8 bytes of a statement of a schema.

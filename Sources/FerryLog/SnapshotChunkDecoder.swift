@@ -10,16 +10,23 @@ package enum SnapshotChunkDecoder {
     }
 
     /// Decodes a whole file. Texts and blobs are slices that share the decompressed body.
-    /// - Throws: `damagedFile` if the file is cut off or changed: it may be incomplete yet, so look again later.
+    /// - Parameter parts: where the bytes of large values come from.
+    /// - Throws: what `parts` throws; `damagedFile` if the file is cut off or changed: it may be incomplete yet, so look again later.
     ///   `formatTooNew` if a newer Ferry wrote the file. `foreignFile` if the file belongs to another container.
     package static func decode(
-        _ file: [UInt8], container: ContainerID
+        _ file: [UInt8], container: ContainerID, parts: PartSource = .none
     ) throws(FerryError) -> (chunk: SnapshotChunk, checksum: Checksum) {
-        let (body, _, checksum) = try SnapshotFile.decode(file, .chunk, container: container)
-        return (try decode(body: body), checksum)
+        let (body, version, checksum) = try SnapshotFile.decode(file, .chunk, container: container)
+        return (try decode(body: body, version: version, container: container, parts: parts), checksum)
     }
 
-    static func decode(body: ArraySlice<UInt8>) throws(FerryError) -> SnapshotChunk {
+    /// - Parameters:
+    ///   - version: the file's.
+    ///   - container: the container of parts.
+    static func decode(
+        body: ArraySlice<UInt8>, version: UInt8 = 1, container: ContainerID = ContainerID(high: 0, low: 0),
+        parts: PartSource = .none
+    ) throws(FerryError) -> SnapshotChunk {
         var reader = ByteReader(body)
         var budget = SegmentBudget.forSnapshot(
             isDecoding: true, contentBytes: body.count + SnapshotLimits.repeatedBytes)
@@ -31,6 +38,11 @@ package enum SnapshotChunkDecoder {
         prefixes.reserveCapacity(prefixCount)
         for _ in 0..<prefixCount { prefixes.append(try IdentifierPrefix.read(from: &reader)) }
         var identifiers = IdentifierColumnReader(prefixes: prefixes)
+        var large = LargeContents.none
+        if version >= SnapshotChunkEncoder.largeValueVersion {
+            large = try LargeContents(from: parts, container: container, budget: &budget, &reader)
+            budget.admitLargeValues()
+        }
 
         var chunk = SnapshotChunk(
             table: try TableLayout.readName(names, from: &reader),
@@ -39,7 +51,7 @@ package enum SnapshotChunkDecoder {
         chunk.shapes = try TableBlock.readShapes(columnCount: chunk.columns.count, budget: &budget, from: &reader)
         let count = try reader.readVarint()
         try budget.take(Int(clamping: count), .operations)
-        try readObjects(Int(count), devices: devices, &identifiers, budget: &budget, into: &chunk, from: &reader)
+        try readObjects(Int(count), devices: devices, large, &identifiers, budget: &budget, into: &chunk, from: &reader)
         guard reader.isAtEnd else { throw ByteReader.malformed("it goes on behind its end") }
         return chunk
     }
@@ -63,8 +75,8 @@ package enum SnapshotChunkDecoder {
     }
 
     private static func readObjects(
-        _ count: Int, devices: [DeviceID], _ identifiers: inout IdentifierColumnReader, budget: inout SegmentBudget,
-        into chunk: inout SnapshotChunk, from reader: inout ByteReader
+        _ count: Int, devices: [DeviceID], _ large: LargeContents, _ identifiers: inout IdentifierColumnReader,
+        budget: inout SegmentBudget, into chunk: inout SnapshotChunk, from reader: inout ByteReader
     ) throws(FerryError) {
         let ids = try identifiers.read(count, from: &reader)
         let inserted = try StampColumn.read(count, devices: devices, from: &reader)
@@ -92,7 +104,7 @@ package enum SnapshotChunkDecoder {
         }
         for (index, deletions) in earlier { chunk.objects[index].earlierDeletions = deletions }
         let keys = try ValueColumn(
-            count, allowingAbsent: true, identifiers: &identifiers, budget: &budget, from: &reader)
+            count, allowingAbsent: true, large: large, identifiers: &identifiers, budget: &budget, from: &reader)
         keys.forEach(in: 0..<count) {
             ids[$0]
         } _: {
@@ -101,7 +113,7 @@ package enum SnapshotChunkDecoder {
         let layout = CellLayout(
             shapes: chunk.shapes, shapeRuns: shapeRuns, columnCount: chunk.columns.count, operationCount: count)
         try readCells(
-            cellCount, layout, devices: devices, &identifiers, budget: &budget, into: &chunk, from: &reader)
+            cellCount, layout, devices: devices, large, &identifiers, budget: &budget, into: &chunk, from: &reader)
     }
 
     /// - Returns: the deletions of all objects with further deletions.
@@ -133,8 +145,9 @@ package enum SnapshotChunkDecoder {
     }
 
     private static func readCells(
-        _ count: Int, _ layout: CellLayout, devices: [DeviceID], _ identifiers: inout IdentifierColumnReader,
-        budget: inout SegmentBudget, into chunk: inout SnapshotChunk, from reader: inout ByteReader
+        _ count: Int, _ layout: CellLayout, devices: [DeviceID], _ large: LargeContents,
+        _ identifiers: inout IdentifierColumnReader, budget: inout SegmentBudget, into chunk: inout SnapshotChunk,
+        from reader: inout ByteReader
     ) throws(FerryError) {
         let none = SnapshotChunk.Cell(
             stamp: Stamp(time: .zero, device: DeviceID(high: 0, low: 0)), content: .null)
@@ -149,7 +162,8 @@ package enum SnapshotChunkDecoder {
                 chunk.cells[cell].stamp = known
             }
             let column = try ValueColumn(
-                layout.count(index), allowingAbsent: false, identifiers: &identifiers, budget: &budget, from: &reader)
+                layout.count(index), allowingAbsent: false, large: large, identifiers: &identifiers, budget: &budget,
+                from: &reader)
             column.forEach(in: layout.positions(index)) {
                 chunk.objects[layout.cell(index, $0).operation].id
             } _: {

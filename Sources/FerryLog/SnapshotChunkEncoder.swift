@@ -3,27 +3,50 @@ import FerryCore
 /// Encodes a chunk of a snapshot (Docs/Format.md, "Chunks"). The same objects give the same bytes, with the same version
 /// of zlib.
 package enum SnapshotChunkEncoder {
+    /// - Parameter parts: where large values go; `nil` if all values are to stand in the chunk.
     /// - Throws: `limitExceeded` if the chunk holds more than `SnapshotLimits` allow, `invalidArgument` if the chunk
     ///   breaks the rules of its type, a mistake of the program.
     package static func encode(
-        _ chunk: SnapshotChunk, container: ContainerID
+        _ chunk: SnapshotChunk, container: ContainerID, parts: PartOutput? = nil
+    ) throws(FerryError) -> (bytes: [UInt8], checksum: Checksum) {
+        guard let parts else { return try encode(chunk, container: container, large: nil) }
+        var thresholds = parts.settings.thresholds[...]
+        while true {
+            let large = LargeValueDictionary(
+                parts, container: container, threshold: thresholds.popFirst() ?? parts.settings.threshold)
+            do throws(FerryError) {
+                return try encode(chunk, container: container, large: large)
+            } catch {
+                // The values of a row may be large together.
+                guard error.code == .limitExceeded, !thresholds.isEmpty else { throw error }
+            }
+        }
+    }
+
+    private static func encode(
+        _ chunk: SnapshotChunk, container: ContainerID, large: LargeValueDictionary?
     ) throws(FerryError) -> (bytes: [UInt8], checksum: Checksum) {
         var budget = SegmentBudget.forSnapshot(isDecoding: false)
-        let (body, unrepeated) = try body(of: chunk, budget: &budget)
+        let (body, unrepeated) = try body(of: chunk, large: large, budget: &budget)
         try budget.check(
-            budget.used(.contentBytes), atMost: body.count + SnapshotLimits.repeatedBytes,
+            budget.used(.contentBytes),
+            atMost: body.count + SnapshotLimits.repeatedBytes + budget.used(.largeBytes),
             "bytes of texts and blobs, each as often as it stands, in such a file of a snapshot")
-        return try SnapshotFile.encode(body, unrepeated: unrepeated, .chunk, container: container)
+        let version = if let large, !large.isEmpty { Self.largeValueVersion } else { UInt8(1) }
+        return try SnapshotFile.encode(body, unrepeated: unrepeated, .chunk, version: version, container: container)
     }
+
+    /// The version of chunks with large values.
+    static let largeValueVersion: UInt8 = 2
 
     /// The body, whatever the repetitions of its contents.
     static func body(of chunk: SnapshotChunk) throws(FerryError) -> [UInt8] {
         var budget = SegmentBudget.forSnapshot(isDecoding: false)
-        return try body(of: chunk, budget: &budget).bytes
+        return try body(of: chunk, large: nil, budget: &budget).bytes
     }
 
     private static func body(
-        of chunk: SnapshotChunk, budget: inout SegmentBudget
+        of chunk: SnapshotChunk, large: LargeValueDictionary?, budget: inout SegmentBudget
     ) throws(FerryError) -> (bytes: [UInt8], unrepeated: [Range<Int>]) {
         try check(chunk)
         try budget.take(chunk.objects.count, .operations)
@@ -43,13 +66,15 @@ package enum SnapshotChunkEncoder {
             layout.append(column.isRegister ? 1 : 0)
         }
 
+        // Large values stand before the objects, and are complete last.
+        var dictionaries = ByteWriter()
+        dictionaries.writeVarint(UInt64(names.names.count))
+        for name in names.names { dictionaries.writeCounted(name) }
+        dictionaries.writeVarint(UInt64(devices.count))
+        for device in devices { dictionaries.write(device) }
+        dictionaries.writeVarint(UInt64(prefixes.chosen.count))
+        for prefix in prefixes.chosen { prefix.write(to: &dictionaries) }
         var writer = ByteWriter(reservingCapacity: 1 << 16)
-        writer.writeVarint(UInt64(names.names.count))
-        for name in names.names { writer.writeCounted(name) }
-        writer.writeVarint(UInt64(devices.count))
-        for device in devices { writer.write(device) }
-        writer.writeVarint(UInt64(prefixes.chosen.count))
-        for prefix in prefixes.chosen { prefix.write(to: &writer) }
         for number in layout { writer.writeVarint(UInt64(number)) }
         try TableBlock.write(chunk.shapes, budget: &budget, to: &writer)
         writer.writeVarint(UInt64(chunk.objects.count))
@@ -63,19 +88,24 @@ package enum SnapshotChunkEncoder {
         let deletions = chunk.objects.flatMap(\.earlierDeletions)
         try budget.check(deletions.count, atMost: SnapshotLimits.cells, "deletions in a chunk")
         StampColumn.write(deletions, devices: indices, to: &writer)
-        try writeCells(of: chunk, devices: indices, &identifiers, budget: &budget, to: &writer)
-        return (writer.bytes, identifiers.unrepeated)
+        try writeCells(of: chunk, devices: indices, large, &identifiers, budget: &budget, to: &writer)
+        if let large, !large.isEmpty { try large.write(budget: &budget, to: &dictionaries) }
+        let shift = dictionaries.count
+        dictionaries.write(contentsOf: writer.bytes)
+        return (
+            dictionaries.bytes, identifiers.unrepeated.map { $0.lowerBound + shift..<$0.upperBound + shift }
+        )
     }
 
     /// Writes the objects' shapes, their keys, then column by column stamps and contents.
     private static func writeCells(
-        of chunk: SnapshotChunk, devices: [DeviceID: Int], _ identifiers: inout IdentifierColumnWriter,
-        budget: inout SegmentBudget, to writer: inout ByteWriter
+        of chunk: SnapshotChunk, devices: [DeviceID: Int], _ large: LargeValueDictionary?,
+        _ identifiers: inout IdentifierColumnWriter, budget: inout SegmentBudget, to writer: inout ByteWriter
     ) throws(FerryError) {
         var shapes = RunLength()
         for object in chunk.objects { shapes.append(object.shape) }
         shapes.write(to: &writer)
-        var values = ValueColumnWriter()
+        var values = ValueColumnWriter(large)
         for object in chunk.objects { try values.append(object.key, of: object.id) }
         try values.finish(identifiers: &identifiers, budget: &budget, to: &writer)
         let layout = CellLayout(

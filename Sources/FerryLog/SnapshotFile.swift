@@ -1,18 +1,46 @@
 import FerryCore
 
-/// The common frame of manifests and chunks: a header, a body that may be compressed, a checksum (Docs/Format.md,
+/// The common frame of manifests, chunks and parts of large values: a header, a body that may be compressed, a checksum (Docs/Format.md,
 /// "Files of a snapshot").
 struct SnapshotFile {
     enum Kind {
         case manifest
         case chunk
+        case part
 
-        var magic: [UInt8] { Array((self == .manifest ? "FRYM" : "FRYC").utf8) }
-        var noun: String { self == .manifest ? "snapshot" : "snapshot's chunk" }
+        var magic: [UInt8] {
+            switch self {
+            case .manifest: Array("FRYM".utf8)
+            case .chunk: Array("FRYC".utf8)
+            case .part: Array("FRYV".utf8)
+            }
+        }
+
+        var noun: String {
+            switch self {
+            case .manifest: "snapshot"
+            case .chunk: "snapshot's chunk"
+            case .part: "part of a large value"
+            }
+        }
+
         /// The most bytes of a body before compression.
-        var bodyBytes: Int { self == .manifest ? SnapshotLimits.manifestBytes : SnapshotLimits.chunkBytes }
+        var bodyBytes: Int {
+            switch self {
+            case .manifest: SnapshotLimits.manifestBytes
+            case .chunk: SnapshotLimits.chunkBytes
+            case .part: SegmentLimits.partBytes
+            }
+        }
+
         /// The newest version that is written and read.
-        var version: UInt8 { self == .manifest ? 3 : 1 }
+        var version: UInt8 {
+            switch self {
+            case .manifest: 4
+            case .chunk: 2
+            case .part: 1
+            }
+        }
     }
 
     /// Bytes before the body.
@@ -20,15 +48,18 @@ struct SnapshotFile {
     static let checksumBytes = 16
 
     /// Puts a body into a file.
-    /// - Parameter unrepeated: as `Compression.compress` takes it.
+    /// - Parameters:
+    ///   - unrepeated: as `Compression.compress` takes it.
+    ///   - isCompressed: false if compression is not worth trying.
     /// - Throws: `limitExceeded`.
     static func encode(
-        _ body: [UInt8], unrepeated: [Range<Int>] = [], _ kind: Kind, version: UInt8 = 1, container: ContainerID
+        _ body: [UInt8], unrepeated: [Range<Int>] = [], _ kind: Kind, version: UInt8 = 1, container: ContainerID,
+        isCompressed: Bool = true
     ) throws(FerryError) -> (bytes: [UInt8], checksum: Checksum) {
         guard body.count <= kind.bodyBytes else {
             throw FerryError(.limitExceeded, "The \(kind.noun) is larger than \(kind.bodyBytes) bytes.")
         }
-        let compressed = try Compression.compress(body, unrepeated: unrepeated)
+        let compressed = isCompressed ? try Compression.compress(body, unrepeated: unrepeated) : nil
         let stored = compressed ?? body
         let size = headerBytes + stored.count + checksumBytes
         guard size <= SegmentLimits.fileBytes else {
@@ -94,11 +125,16 @@ struct SnapshotFile {
         }
         let slice = file[headerBytes..<headerBytes + stored]
         if codec == .stored { return (slice, version, checksum) }
+        // A part has any bytes.
+        if kind == .part { return (try Compression.decompress(slice, bodyLength: whole)[...], version, checksum) }
         let body = try Compression.decompress(slice, bodyLength: whole) { (beginning) throws(FerryError) in
             switch kind {
             case .manifest:
                 _ = try SnapshotManifestDecoder.decode(body: beginning, version: version, container: container)
-            case .chunk: _ = try SnapshotChunkDecoder.decode(body: beginning)
+            case .chunk:
+                _ = try SnapshotChunkDecoder.decode(
+                    body: beginning, version: version, container: container, parts: .leftOut)
+            case .part: break
             }
         }
         return (body[...], version, checksum)

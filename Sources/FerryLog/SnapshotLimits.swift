@@ -22,4 +22,6 @@ package enum SnapshotLimits {
     package static let tables = 32_767
     /// Chunks of all tables in a manifest.
     package static let chunks = 1 << 20
+    /// Parts of the large values of all chunks in a manifest.
+    package static let parts = 1 << 20
 }

@@ -88,7 +88,7 @@ package enum SnapshotManifestDecoder {
         let count = try reader.readCount(minimumBytes: 3)
         try budget.check(count, atMost: SnapshotLimits.tables, "tables in a snapshot")
         var tables: [SnapshotManifest.Table] = []
-        var chunkCount = 0
+        var (chunkCount, partCount) = (0, 0)
         for _ in 0..<count {
             let name = try TableLayout.readName(names, from: &reader)
             let identity = try TableLayout.readIdentity(names, budget: &budget, from: &reader)
@@ -111,11 +111,35 @@ package enum SnapshotManifestDecoder {
                 guard bytes <= UInt64(SegmentLimits.fileBytes), objects <= UInt64(SnapshotLimits.objects) else {
                     throw ByteReader.malformed("a chunk is too large")
                 }
-                table.chunks.append(.init(checksum: checksum, bytes: Int(bytes), objects: Int(objects)))
+                var chunk = SnapshotManifest.Chunk(checksum: checksum, bytes: Int(bytes), objects: Int(objects))
+                if version >= SnapshotManifestEncoder.largeValueVersion {
+                    chunk.parts = try readParts(&partCount, budget: &budget, from: &reader)
+                }
+                table.chunks.append(chunk)
             }
             tables.append(table)
         }
         return tables
+    }
+
+    /// - Parameter sum: the parts of all chunks so far.
+    private static func readParts(
+        _ sum: inout Int, budget: inout SegmentBudget, from reader: inout ByteReader
+    ) throws(FerryError) -> [SnapshotManifest.Part] {
+        let count = try reader.readCount(minimumBytes: 17)
+        sum += count
+        try budget.check(sum, atMost: SnapshotLimits.parts, "parts of large values in a snapshot")
+        var parts: [SnapshotManifest.Part] = []
+        parts.reserveCapacity(count)
+        for _ in 0..<count {
+            let checksum: Checksum = try reader.readID()
+            let bytes = try reader.readVarint()
+            guard bytes <= UInt64(SegmentLimits.fileBytes) else {
+                throw ByteReader.malformed("a part of a large value is too large")
+            }
+            parts.append(.init(checksum: checksum, bytes: Int(bytes)))
+        }
+        return parts
     }
 
     private static func readDevice(

@@ -13,9 +13,13 @@ package enum SnapshotManifestEncoder {
     /// The first version that can say it.
     static func version(of manifest: SnapshotManifest) -> UInt8 {
         let tables = manifest.tables
+        if tables.contains(where: { $0.chunks.contains { !$0.parts.isEmpty } }) { return largeValueVersion }
         if zip(tables, tables.dropFirst()).contains(where: { $0.name == $1.name }) { return 3 }
         return manifest.lateChanges.isEmpty ? 1 : 2
     }
+
+    /// The version of manifests whose chunks have large values.
+    static let largeValueVersion: UInt8 = 4
 
     static func body(of manifest: SnapshotManifest) throws(FerryError) -> [UInt8] {
         var budget = SegmentBudget.forSnapshot(isDecoding: false)
@@ -25,6 +29,8 @@ package enum SnapshotManifestEncoder {
         try budget.check(manifest.tables.count, atMost: SnapshotLimits.tables, "tables in a snapshot")
         let chunks = manifest.tables.reduce(0) { $0 + $1.chunks.count }
         try budget.check(chunks, atMost: SnapshotLimits.chunks, "chunks in a snapshot")
+        let parts = manifest.tables.reduce(0) { $0 + $1.chunks.reduce(0) { $0 + $1.parts.count } }
+        try budget.check(parts, atMost: SnapshotLimits.parts, "parts of large values in a snapshot")
         let indices = Dictionary(uniqueKeysWithValues: devices.enumerated().map { ($1, $0) })
         func index(of device: DeviceID) -> UInt64 { UInt64(indices[device] ?? 0) }
 
@@ -65,6 +71,12 @@ package enum SnapshotManifestEncoder {
                 writer.write(chunk.checksum)
                 writer.writeVarint(UInt64(chunk.bytes))
                 writer.writeVarint(UInt64(chunk.objects))
+                if version < largeValueVersion { continue }
+                writer.writeVarint(UInt64(chunk.parts.count))
+                for part in chunk.parts {
+                    writer.write(part.checksum)
+                    writer.writeVarint(UInt64(part.bytes))
+                }
             }
         }
         var body = ByteWriter(reservingCapacity: writer.count + 1024)

@@ -109,8 +109,8 @@ enum TableBlock {
     /// Reads the output of `write`. Values lie operation by operation. Many values are made of their columns on
     /// request, and read again if the segment has too many (`SegmentBudget.valueWindows`).
     static func read(
-        layout: TableLayout, time: HybridTime, budget: inout SegmentBudget, identifiers: inout IdentifierColumnReader,
-        from reader: inout ByteReader
+        layout: TableLayout, time: HybridTime, large: LargeContents, budget: inout SegmentBudget,
+        identifiers: inout IdentifierColumnReader, from reader: inout ByteReader
     ) throws(FerryError) -> TableChanges {
         let shapes = try readShapes(columnCount: layout.columns.count, budget: &budget, from: &reader)
         let claimed = try reader.readVarint()
@@ -162,7 +162,7 @@ enum TableBlock {
         }
 
         let keys = try ValueColumn(
-            count, allowingAbsent: true, identifiers: &identifiers, budget: &budget, from: &reader)
+            count, allowingAbsent: true, large: large, identifiers: &identifiers, budget: &budget, from: &reader)
         keys.forEach(in: 0..<count) {
             objects[$0]
         } _: {
@@ -181,7 +181,8 @@ enum TableBlock {
         var columns: [ValueColumn] = []
         for index in cells.columns.indices {
             let column = try ValueColumn(
-                cells.count(index), allowingAbsent: false, identifiers: &identifiers, budget: &budget, from: &reader)
+                cells.count(index), allowingAbsent: false, large: large, identifiers: &identifiers, budget: &budget,
+                from: &reader)
             column.forEach(in: cells.positions(index)) {
                 objects[cells.cell(index, $0).operation]
             } _: {
@@ -196,7 +197,7 @@ enum TableBlock {
         if !areInMemory {
             let place = BlockValues.Place(
                 shapes: shapes, shapeRuns: shapeRuns, columnCount: layout.columns.count, operations: operations,
-                columns: windows > 1 ? .inBody(identifiers.readerFromStart(), start) : .inMemory(columns))
+                columns: windows > 1 ? .inBody(identifiers.readerFromStart(), start) : .inMemory(columns), large: large)
             table.source = BlockValues(
                 place, count: valueCount,
                 atOnce: windows > 1 ? valueCount / windows : BlockValues.atOnce(of: valueCount, few: budget.fewValues))

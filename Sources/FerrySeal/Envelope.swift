@@ -26,8 +26,8 @@ package enum Envelope {
     /// The bytes of the length before the content.
     static let contentOffset = 8
 
-    /// The magics of the files that are sealed, as they are in an open container: segment, head, manifest, chunk.
-    static let plainMagics = ["FRYS", "FRYH", "FRYM", "FRYC"].map { Array($0.utf8) }
+    /// The magics of the files that are sealed, as they are in an open container: segment, head, manifest, chunk, part.
+    static let plainMagics = ["FRYS", "FRYH", "FRYM", "FRYC", "FRYV"].map { Array($0.utf8) }
 
     /// Seals a whole file of an open container.
     /// - Throws: `limitExceeded` for content above the kind's limit, `invalidArgument` for keys and epoch of two containers.

@@ -244,6 +244,9 @@ final class ContainerTests: XCTestCase {
         let container = try Container.create(at: folder.path, name: "Test")
         XCTAssertEqual(
             container.watchedDirectories(of: [deviceA]),
-            ["", "devices", "devices/\(deviceA.hex)", "devices/\(deviceA.hex)/segments"].map(folder.path))
+            [
+                "", "devices", "devices/\(deviceA.hex)", "devices/\(deviceA.hex)/segments",
+                "devices/\(deviceA.hex)/values",
+            ].map(folder.path))
     }
 }

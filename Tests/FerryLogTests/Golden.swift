@@ -1,3 +1,4 @@
+import FerryCore
 import Foundation
 import XCTest
 
@@ -16,6 +17,22 @@ enum Golden {
         let text = try String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)
         return Array(try XCTUnwrap(Data(base64Encoded: text, options: .ignoreUnknownCharacters)))
     }
+
+    /// The parts of large values, by their names.
+    static func parts() throws -> [Checksum: [UInt8]] {
+        var parts: [Checksum: [UInt8]] = [:]
+        for name in try names() where name.hasPrefix("part") {
+            let bytes = try bytes(name)
+            parts[try XCTUnwrap(Checksum(bytes: bytes.suffix(16)))] = bytes
+        }
+        return parts
+    }
+
+    /// The same for a reader.
+    static func source() throws -> PartSource {
+        let parts = try parts()
+        return .files(read: { try XCTUnwrap(parts[$0.checksum]) }, place: { _ in nil })
+    }
 }
 
 /// Who raises a version adds a file of it.
@@ -24,7 +41,7 @@ final class GoldenVersionTests: XCTestCase {
         let names = try Golden.names()
         for (kind, newest) in [
             ("segment", SegmentHeader.version), ("chunk", SnapshotFile.Kind.chunk.version),
-            ("manifest", SnapshotFile.Kind.manifest.version),
+            ("manifest", SnapshotFile.Kind.manifest.version), ("part", SnapshotFile.Kind.part.version),
         ] {
             for version in 1...newest {
                 let found = names.filter { $0.hasPrefix("\(kind)-v\(version)") }

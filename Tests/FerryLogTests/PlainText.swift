@@ -41,6 +41,7 @@ enum PlainText {
             lines.append("table \(table.name): \(text(table.identity))")
             for chunk in table.chunks {
                 lines.append("chunk \(chunk.checksum.hex) \(chunk.bytes) bytes \(chunk.objects) objects")
+                for part in chunk.parts { lines.append("part \(part.checksum.hex) \(part.bytes) bytes") }
             }
         }
         return lines.flatMap(unfolded)

@@ -157,7 +157,7 @@ final class SnapshotFileTests: XCTestCase {
     func testANewerVersionAsksForAnUpdateAndAnotherContainersFileIsForeign() throws {
         for (bytes, decode) in try files() {
             var newer = bytes
-            newer[4] = 4
+            newer[4] = 5
             assertThrows(.formatTooNew) { try decode(newer) }
         }
         let other = ContainerID(high: 1, low: 1)

@@ -192,6 +192,7 @@ struct SealedExample {
             case .segment: "segments/000000000001-000000000003-\(hash).segment"
             case .manifest: "snapshots/0000000000030000-\(hash).snapshot"
             case .chunk: "snapshots/\(name.hex).chunk"
+            case .part: "values/\(name.hex).part"
             }
         files["container/devices/\(keys.device.hex)/\(place)"] = try Envelope.seal(plain, kind, under: epoch, by: keys)
     }

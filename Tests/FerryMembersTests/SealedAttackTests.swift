@@ -156,7 +156,14 @@ final class SealedAttackTests: XCTestCase {
     func testAPlainFileIsNotSealed() throws {
         for kind in kinds {
             let file = try make(kind, "first")
-            let magic = ["FRYS", "FRYH", "FRYM", "FRYC"][Int(kind.rawValue) - 1]
+            let magic =
+                switch kind {
+                case .segment: "FRYS"
+                case .head: "FRYH"
+                case .manifest: "FRYM"
+                case .chunk: "FRYC"
+                case .part: "FRYV"
+                }
             for bytes in [file.content, Array(magic.utf8) + file.content] where bytes.starts(with: Array(magic.utf8)) {
                 XCTAssertEqual(try outcome(bytes, at: file), .notSealed, "\(kind)")
             }

@@ -113,6 +113,7 @@ final class SealedFolder {
             case .segment: "segments/" + (try SegmentName(first: 1, last: 1, checksum: hash)).fileName
             case .manifest: "snapshots/" + SnapshotName(time: .zero, checksum: hash).fileName
             case .chunk: "snapshots/" + ChunkName(checksum: hash).fileName
+            case .part: "values/" + PartName(checksum: hash).fileName
             }
         return "devices/\(devices[device].device.hex)/" + name
     }
@@ -135,13 +136,15 @@ final class SealedFolder {
             return try container.readSegment(SegmentName(first: 1, last: 1, checksum: hash), of: author)
         case .manifest:
             return try container.readSnapshot(SnapshotName(time: .zero, checksum: hash), of: author)?.bytes
-        case .chunk:
-            // The reader knows a chunk by its plain checksum and the manifest's epoch: found here by trying all names.
+        case .chunk, .part:
+            // The reader knows a chunk and a part by the plain checksum and the epoch: found here by trying all names.
             for epoch in epochs {
                 for text in Self.texts {
-                    let checksum = try content(.chunk, text, of: device).checksum
-                    if epoch.name(checksum, .chunk, of: author) == hash {
-                        return try container.readChunk(checksum, of: author, under: epoch.id)
+                    let checksum = try content(kind, text, of: device).checksum
+                    if epoch.name(checksum, kind, of: author) == hash {
+                        return kind == .chunk
+                            ? try container.readChunk(checksum, of: author, under: epoch.id)
+                            : try container.readPart(checksum, of: author, under: epoch.id)
                     }
                 }
             }

@@ -83,7 +83,7 @@ final class EnvelopeTests: XCTestCase {
     }
 
     func testAPlainFileIsNotSealed() throws {
-        for magic in ["FRYS", "FRYH", "FRYM", "FRYC"] {
+        for magic in ["FRYS", "FRYH", "FRYM", "FRYC", "FRYV"] {
             XCTAssertEqual(try code(Array(magic.utf8) + [UInt8](repeating: 1, count: 400)), .notSealed)
         }
         XCTAssertEqual(try code(Array("hello, this is none".utf8)), .damagedFile)

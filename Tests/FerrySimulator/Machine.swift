@@ -2,6 +2,7 @@ import CFerrySQLite
 import FerryContainer
 import FerryCore
 import FerryEngine
+import FerryLog
 import FerryStore
 import FerryTestSupport
 import Foundation
@@ -34,6 +35,8 @@ final class Machine {
     var isLost = false
     /// The fast paths that its store may take.
     private let fastPaths: FastPaths
+    /// Which values lie in parts.
+    var largeValues = LargeValueSettings()
     private let companions: [any SyncCompanion]
 
     init(
@@ -60,6 +63,7 @@ final class Machine {
         var environment = ReplicaEnvironment(
             clock: clock, random: random, fileSystem: files, host: host, keys: keys)
         environment.companions = companions
+        environment.largeValues = largeValues
         return environment
     }
 
@@ -76,6 +80,7 @@ final class Machine {
             random: random, retention: retention, fastPaths: fastPaths, companions: companions)
         machine.version = version
         machine.lastTime = lastTime
+        machine.largeValues = largeValues
         return machine
     }
 

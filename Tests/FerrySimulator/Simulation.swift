@@ -202,7 +202,7 @@ public final class Simulation {
         // Every other machine takes some of the fast paths.
         var chance = Chance(seed: plan.seed &+ 0xb000 &+ UInt64(index))
         let fastPaths = chance.oneIn(2) ? FastPaths.all : FastPaths(rawValue: UInt8(chance.below(64)))
-        return Machine(
+        let machine = Machine(
             index: index, name: ["device \(index)", sealed?.mark].compactMap(\.self).joined(separator: " "),
             path: place + "/feeds.sqlite", files: DeviceFileSystem(disk),
             faults: try FaultVFS(folder: place), clock: SimulatedClock(time),
@@ -210,6 +210,12 @@ public final class Simulation {
             keys: keys ?? SimulatedKeyStore(sealed?.witness ?? SimulatedKeyStore.Witness()),
             random: SimulatedRandom(seed: plan.seed, stream: 1_000_000 + UInt64(index)), retention: retention,
             fastPaths: fastPaths, companions: documents.map { [DocumentUpkeep($0.retention)] } ?? [])
+        // In every fifth life values of some letters lie in parts.
+        if plan.seed.isMultiple(of: 5) {
+            machine.largeValues.threshold = 8
+            machine.largeValues.partBytes = 6
+        }
+        return machine
     }
 
     /// Machines in use.

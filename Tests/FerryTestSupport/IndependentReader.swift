@@ -8,9 +8,11 @@ package enum IndependentReader {
     }
 
     /// The script's description of a file; `nil` without Python.
+    /// - Parameter parts: the parts of the file's large values, by their names.
     /// - Throws: `Refusal`.
-    package static func lines(of bytes: [UInt8]) throws -> [String]? {
+    package static func lines(of bytes: [UInt8], parts: [String: [UInt8]] = [:]) throws -> [String]? {
         let folder = try ScratchFolder()
+        for (name, part) in parts { try Data(part).write(to: URL(fileURLWithPath: folder.path(name + ".part"))) }
         let file = folder.path("file")
         try Data(bytes).write(to: URL(fileURLWithPath: file))
         return try lines(of: "read.py", [file])

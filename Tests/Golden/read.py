@@ -3,12 +3,13 @@
 
     read.py FILE...
 
-Prints what each file says, one fact a line: a segment, the manifest or a chunk of a snapshot, a head, an archive. The
-tests hold that against what Ferry reads. Where a file breaks the format, it says so and ends with status 1. It needs
+Prints what each file says, one fact a line: a segment, the manifest or a chunk of a snapshot, a part of a large value, a head,
+an archive. The parts of large values are read from the folder that the file lies in. The tests hold that against what Ferry reads. Where a file breaks the format, it says so and ends with status 1. It needs
 nothing but Python's own library.
 """
 
 import hashlib
+import os
 import struct
 import sys
 import zlib
@@ -185,6 +186,7 @@ class Dictionaries:
     def __init__(self, contents=0):
         self.names, self.devices, self.prefixes, self.last = [], [], [], []
         self.contents = contents
+        self.large = []
 
     def read_names(self, reader):
         self.names = [reader.string() for _ in range(reader.varint())]
@@ -196,6 +198,20 @@ class Dictionaries:
     def read_prefixes(self, reader):
         self.prefixes = [reader.take(12) for _ in range(reader.varint())]
         self.last = [0] * len(self.prefixes)
+
+    def read_large(self, reader):
+        """The large values, whose bytes lie in parts."""
+        for _ in range(reader.varint()):
+            pieces = []
+            for _ in range(reader.varint()):
+                name, length = reader.id(), reader.varint()
+                piece = part_named(name)
+                need(len(piece) == length, "a part has another length than it should")
+                pieces.append(piece)
+            need(pieces, "a large value has no parts")
+            self.large.append(b"".join(pieces))
+        need(self.large, "its list of large values is empty")
+        self.contents += sum(map(len, self.large))
 
     def name(self, reader):
         index = reader.varint()
@@ -230,7 +246,7 @@ class Dictionaries:
 
     def values(self, reader, objects):
         tags = runs(reader, len(objects))
-        need(all(tag <= 8 for tag in tags), "a value has an unknown tag")
+        need(all(tag <= (10 if self.large else 8) for tag in tags), "a value has an unknown tag")
         whole = iter(integers(reader, tags.count(1)))
         broken = iter(reals(reader, tags.count(2)))
         found = contents(reader, tags.count(3) + tags.count(4))
@@ -238,6 +254,9 @@ class Dictionaries:
         need(self.contents >= 0, "it has too many bytes of texts and blobs")
         bytes_of = iter(found)
         references = iter(self.object_ids(reader, tags.count(5)))
+        numbers = integers(reader, tags.count(9) + tags.count(10))
+        need(all(0 <= number < len(self.large) for number in numbers), "an index is out of range")
+        large = iter([self.large[number] for number in numbers])
         result = []
         for tag, object in zip(tags, objects):
             if tag == 6:
@@ -248,6 +267,8 @@ class Dictionaries:
                 result.append(written(3, text.encode()))
             elif tag == 8:
                 result.append("-")
+            elif tag > 8:
+                result.append(written(tag - 6, next(large)))
             else:
                 source = (None, whole, broken, bytes_of, bytes_of, references)[tag]
                 result.append(written(tag, next(source) if source else None))
@@ -322,11 +343,11 @@ def or_none(id):
 
 
 def segment(content):
-    need(content[4] in (1, 2, 3), "its version is unknown")
+    need(content[4] in (1, 2, 3, 4), "its version is unknown")
     reader = verified(content)
     reader.take(4)
     version, compression, flags = reader.u8(), reader.u8(), reader.u8()
-    need(flags == (1 if version == 3 else 0) and reader.u8() == 0, "its flags make no sense")
+    need(flags in {3: (1,), 4: (0, 1)}.get(version, (0,)) and reader.u8() == 0, "its flags make no sense")
     container, device = reader.id(), reader.id()
     first, last, last_time = reader.u64(), reader.u64(), reader.u64()
     previous, length, stored = reader.id(), reader.u64(), reader.u64()
@@ -341,6 +362,8 @@ def segment(content):
     dictionaries.read_devices(body)
     dictionaries.read_prefixes(body)
     layouts = [layout(version, dictionaries, body) for _ in range(body.varint())]
+    if version >= 4:
+        dictionaries.read_large(body)
     time, context, counts = 0, {}, [0, 0]
     for sequence in range(first, last + 1):
         time += body.varint()
@@ -425,8 +448,33 @@ def snapshot_body(content, newest):
     return container, body
 
 
+# Where parts lie that stand in no archive, and those that stand in one.
+folder, archived_parts = [""], {}
+
+
+def part_named(name):
+    content = archived_parts.get(name)
+    if content is None:
+        with open(os.path.join(folder[0], name + ".part"), "rb") as file:
+            content = file.read()
+    need(content[-16:].hex() == name, "a part is another than it should be")
+    return part_bytes(content)[1]
+
+
+def part_bytes(content):
+    need(content[:4] == b"FRYV", "it is no part of a large value")
+    container, body = snapshot_body(content, 1)
+    return container, body.take(len(body.content))
+
+
+def part(content):
+    """A part of a large value: what it says of itself, and the bytes."""
+    container, found = part_bytes(content)
+    yield f"part of {container}: {found.hex()}"
+
+
 def manifest(content, found=None):
-    container, body = snapshot_body(content, 3)
+    container, body = snapshot_body(content, 4)
     dictionaries = Dictionaries()
     dictionaries.read_names(body)
     yield f"snapshot of {container}"
@@ -450,17 +498,23 @@ def manifest(content, found=None):
         for _ in range(body.varint()):
             chunk, length, objects = body.id(), body.varint(), body.varint()
             yield f"chunk {chunk} {length} bytes {objects} objects"
-            if found is not None and (chunk, length) not in found:
-                found.append((chunk, length))
+            parts = [(body.id(), body.varint()) for _ in range(body.varint())] if content[4] >= 4 else []
+            for part, bytes_of_part in parts:
+                yield f"part {part} {bytes_of_part} bytes"
+            for file in parts + [(chunk, length)]:
+                if found is not None and file not in found:
+                    found.append(file)
     body.end()
 
 
 def chunk(content):
-    _, body = snapshot_body(content, 1)
+    _, body = snapshot_body(content, 2)
     dictionaries = Dictionaries(len(body.content) + REPEATED_CONTENTS)
     dictionaries.read_names(body)
     dictionaries.read_devices(body)
     dictionaries.read_prefixes(body)
+    if content[4] >= 2:
+        dictionaries.read_large(body)
     yield f"chunk of {dictionaries.name(body)}: {dictionaries.identity(body)}"
     columns = []
     for _ in range(body.varint()):
@@ -510,7 +564,10 @@ def archive(content):
     for name, size in chunks:
         file = content[place : place + size]
         need(file[-16:].hex() == name, "a chunk is another than it should be")
-        yield from chunk(file)
+        if file[:4] == b"FRYV":
+            archived_parts[name] = file
+        else:
+            yield from chunk(file)
         place += size
     need(place == packs, "its chunks are not all there")
     yield from archived_packs(content, packs, start)
@@ -566,13 +623,14 @@ def head(content):
     reader.end()
 
 
-KINDS = {b"FRYS": segment, b"FRYM": manifest, b"FRYC": chunk, b"FRYH": head, b"FRYA": archive}
+KINDS = {b"FRYS": segment, b"FRYM": manifest, b"FRYC": chunk, b"FRYH": head, b"FRYA": archive, b"FRYV": part}
 
 
 def main():
     for path in sys.argv[1:]:
         with open(path, "rb") as file:
             content = file.read()
+        folder[:] = [os.path.dirname(path)]
         try:
             need(content[:4] in KINDS and len(content) > 40, "it is none of Ferry's files")
             for line in KINDS[content[:4]](content):

@@ -55,7 +55,7 @@ struct Device {
     func pack() throws -> Int {
         let container = replica.identity.container
         var bytes = 0
-        _ = try replica.store.pass(replaying: []) { changeset, previous in
+        _ = try replica.store.pass(replaying: []) { changeset, previous, _ in
             let segment = try SegmentEncoder.encode([changeset], container: container, previous: previous)
             bytes += segment.bytes.count
             return OutboxEntry(

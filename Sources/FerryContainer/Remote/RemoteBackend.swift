@@ -121,7 +121,8 @@ package final class RemoteBackend: ContainerBackend {
         try listIfNever()
         let now = clock.milliseconds()
         let (file, known, isLate) = state.withLock { state in
-            let file = state.listing.file(name)
+            // A part is asked for because a file refers to it, announced or listed.
+            let file = state.listing.file(name) ?? (PartName(path: name) == nil ? nil : CachedListing.File())
             let kept = state.kept[name] ?? state.ahead.removeValue(forKey: name)
             let isLate = state.late[name].map { $0.next > now } ?? false
             return (file, kept.flatMap { $0.tag == file?.tag || file?.tag == nil ? $0 : nil }, isLate)

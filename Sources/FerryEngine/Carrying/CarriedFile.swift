@@ -31,7 +31,7 @@ struct CarriedFile {
         case .pack(let name):
             let id = try PackReader.verifiedID(of: bytes, of: device, in: container.id, isSealed: isSealed)
             guard id == name.id else { throw Self.misnamed }
-        case .segment, .chunk, .manifest, .head:
+        case .part, .segment, .chunk, .manifest, .head:
             guard let kind = file.kind else { return }
             if isSealed { try checkSealed(bytes, kind, of: device) } else { try checkOpen(bytes, file, of: device) }
         }
@@ -56,6 +56,7 @@ struct CarriedFile {
             case .segment(let name): name.matches(checksum)
             case .manifest(let name): name.matches(checksum)
             case .chunk(let name): name.hash == checksum
+            case .part(let name): name.hash == checksum
             case .head, .record, .claim, .pack: true
             }
         guard isNamed else { throw Self.misnamed }

@@ -36,6 +36,7 @@ struct HeadFacts: Equatable {
 /// - The place to which the author writes is the one whose log goes further, else the one with the newer head. Of snapshots the place with
 ///   the newest manifest is the author's. What such a place lacks was removed there, and is not brought back.
 /// - Packs go before segments, because rows name them. A pack that its author removed stays in the other place.
+/// - Parts of large values go before segments and snapshots, because these refer to them.
 /// - Nothing is removed but what the author removed itself, once its successor is in both places (`superfluous`).
 struct CarryPlan: Equatable {
     /// A file to copy, from a place to the other one.
@@ -44,7 +45,7 @@ struct CarryPlan: Equatable {
         var source: CarrySide
     }
 
-    /// In the order in which they become readable: records, packs, segments ascending, chunks, manifests. Heads and claims are decided by their
+    /// In the order in which they become readable: records, packs, parts, segments ascending, chunks, manifests. Heads and claims are decided by their
     /// content, and come last.
     var copies: [Copy] = []
     /// What only a place has that is not the author's, and that nobody reads any more.
@@ -70,9 +71,32 @@ struct CarryPlan: Equatable {
             let missing = files[side].packs.subtracting(files[side.other].packs).sorted()
             copies += missing.map { Copy(file: .pack($0), source: side) }
         }
+        planParts(files)
         let newest = newerHead ?? .from
         planSegments(files, logStart: (heads[newest] ?? heads[newest.other])?.logStart)
         planSnapshots(files)
+        planRemovalOfParts(files)
+    }
+
+    // MARK: Parts
+
+    private mutating func planParts(_ files: BothSides<DeviceFiles>) {
+        for side in CarrySide.allCases where author != side.other {
+            copies += files[side].parts.subtracting(files[side.other].parts).sorted()
+                .map { Copy(file: .part($0), source: side) }
+        }
+    }
+
+    /// What the author's place lacks was removed there, unless a file comes from the other place that may refer to it.
+    private mutating func planRemovalOfParts(_ files: BothSides<DeviceFiles>) {
+        guard let author else { return }
+        let extra = files[author.other].parts.subtracting(files[author].parts).sorted()
+            .map { Copy(file: .part($0), source: author.other) }
+        if copies.contains(where: { $0.source == author.other && $0.mayReferToParts }) {
+            copies = extra + copies
+        } else {
+            superfluous += extra
+        }
     }
 
     // MARK: Logs
@@ -161,6 +185,15 @@ struct CarryPlan: Equatable {
             .map { Copy(file: .manifest($0), source: author.other) }
         superfluous += there.chunks.subtracting(here.chunks).sorted()
             .map { Copy(file: .chunk($0), source: author.other) }
+    }
+}
+
+extension CarryPlan.Copy {
+    fileprivate var mayReferToParts: Bool {
+        switch file {
+        case .segment, .manifest: true
+        case .record, .claim, .pack, .part, .chunk, .head: false
+        }
     }
 }
 

@@ -190,6 +190,10 @@ struct CarryRun {
             return result.withLock { result in
                 if case .segment = copy.file { result.withoutSegment.insert(device) }
                 if case .chunk = copy.file { result.withoutChunk.insert(device) }
+                if case .part = copy.file {
+                    result.withoutSegment.insert(device)
+                    result.withoutChunk.insert(device)
+                }
             }
         }
         do {

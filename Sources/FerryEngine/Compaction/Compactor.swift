@@ -19,6 +19,8 @@ protocol CompactionSnapshots: Sendable {
     func own() throws -> [KnownSnapshot]
     /// Removes own snapshots, by file name of the manifest, and chunks that no remaining snapshot of this device needs.
     func remove(_ names: [String]) throws
+    /// Removes parts of large values that no segment and no snapshot of this device refers to.
+    func removeParts() throws
 }
 
 /// Carries out compaction: saves the plan, performs each step, and crosses the step off. After a crash, the next run
@@ -167,7 +169,21 @@ struct Compactor {
         let missing = CompactionFacts.lastMissing(
             in: try container.segments(of: device), from: facts.logStart, through: facts.live.last?.last ?? 0)
         if missing > 0 { notes.lost = max(notes.lost ?? 0, missing) }
+        try lookForParts(facts, &notes)
         if facts.logStart > 1, let known = facts.snapshot, try !snapshots.isThere(known) { facts.snapshot = nil }
+    }
+
+    /// Checks that the container has the parts of this device's large values: a segment without them is lost.
+    private func lookForParts(_ facts: CompactionFacts, _ notes: inout CompactionMemory) throws {
+        let live = facts.live.filter { $0.hasParts && $0.last >= facts.logStart }
+        if live.isEmpty { return }
+        let present = try container.parts(of: device)
+        for segment in live {
+            for part in try store.segmentParts(of: segment.first...segment.last)
+            where try present.isDisjoint(with: container.partNames(part.checksum, of: device)) {
+                notes.lost = max(notes.lost ?? 0, segment.last)
+            }
+        }
     }
 
     // MARK: Performing
@@ -299,6 +315,7 @@ struct Compactor {
         let gone = names.compactMap { SegmentName($0) }
         try container.removeSegments(gone + otherNames(of: known.filter { names.contains($0.fileName) }), of: device)
         try store.forgetSegments(gone.map { ($0.first, $0.last) })
+        if known.contains(where: { $0.hasParts && names.contains($0.fileName) }) { try snapshots.removeParts() }
         report.removed.segments += gone.count
         report.removed.bytes += known.reduce(0) { $0 + (names.contains($1.fileName) ? $1.bytes : 0) }
     }

@@ -98,7 +98,8 @@ extension Replica {
             container: container, store: store, publisher: publisher(container), retention: retention,
             clock: environment.clock, activity: activity,
             snapshots: ContainerSnapshots(
-                container: container, store: store, identity: identity, clock: environment.clock),
+                container: container, store: store, identity: identity, clock: environment.clock,
+                largeValues: environment.largeValues),
             countTombstones: store.tombstoneCount, collectTombstones: store.collectTombstones)
     }
 

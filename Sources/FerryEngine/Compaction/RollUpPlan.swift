@@ -49,12 +49,15 @@ struct RollUpPlan {
     /// - Parameter segments: the segments not replaced, by number.
     func runs(_ segments: [OwnSegment]) -> [Run] {
         // The newest segment stays. Nothing is joined across a gap.
+        // Nor is a segment with large values: its parts are its own.
         // Nor is a segment joined with an earlier segment of a later time, as an old Ferry wrote. A segment holds
         // changesets in the order of times.
         var parts: [[Run]] = []
         var former: OwnSegment?
         for segment in segments.dropLast() {
-            if let former, former.last + 1 == segment.first, former.time <= segment.time {
+            if let former, former.last + 1 == segment.first, former.time <= segment.time, !former.hasParts,
+                !segment.hasParts
+            {
                 parts[parts.count - 1].append(Run(segment))
             } else {
                 parts.append([Run(segment)])

@@ -166,6 +166,21 @@ struct ContainerExamination {
         }
     }
 
+    /// Reads the parts of a segment's large values.
+    /// - Throws: `damagedFile`, and `fileNotThereYet` for a part that another device's syncer may still bring.
+    private func examineParts(of header: SegmentHeader, under epoch: EpochID?, isSelf: Bool) throws {
+        for part in Set(header.largeValues.flatMap(\.parts)) {
+            guard let file = try container.readPart(part.checksum, of: header.device, under: epoch) else {
+                throw FerryError(
+                    isSelf ? .damagedFile : .fileNotThereYet, "a part of a large value is missing.",
+                    path: try container.partPath(part.checksum, of: header.device, under: epoch))
+            }
+            guard try PartFile.verify(file, container: container.id) == part.checksum else {
+                throw ByteReader.malformed("a part of a large value is another than its name says")
+            }
+        }
+    }
+
     /// Examines the segments of a device.
     /// - Returns: the number of examined segments.
     private mutating func examineSegments(
@@ -197,7 +212,7 @@ struct ContainerExamination {
     ) throws -> SegmentHeader? {
         let path = container.path(of: file, device)
         do {
-            guard let bytes = try container.readSegment(file, of: device) else { return nil }
+            guard let (bytes, epoch) = try container.readSegmentFile(file, of: device) else { return nil }
             if SegmentDecoder.isIncomplete(bytes) {
                 report.add(
                     .init(
@@ -206,7 +221,9 @@ struct ContainerExamination {
                         file: path))
                 return nil
             }
-            return try SegmentDecoder.decode(bytes, container: container.id, device: device).0
+            let header = try SegmentDecoder.decode(bytes, container: container.id, device: device, parts: .leftOut).0
+            try examineParts(of: header, under: epoch, isSelf: isSelf)
+            return header
         } catch let error as FerryError {
             if file.isCopy { return nil }
             if error.code == .fileNotThereYet {
@@ -214,7 +231,7 @@ struct ContainerExamination {
                     .init(
                         .warning, name, "\(file.fileName): \(error.message)",
                         advice: "Let the folder's syncer finish, on this device and on the one that wrote it.",
-                        file: path))
+                        file: error.path ?? path))
                 return nil
             }
             report.add(
@@ -223,7 +240,7 @@ struct ContainerExamination {
                     advice: isSelf
                         ? "A snapshot in its place lets the other devices go on."
                         : "Bring the file back from another device's folder, or run `ferry doctor --repair` on that device.",
-                    file: path, canBeRepaired: isSelf))
+                    file: error.path ?? path, canBeRepaired: isSelf))
             return nil
         }
     }

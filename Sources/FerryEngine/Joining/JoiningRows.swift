@@ -49,7 +49,7 @@ struct JoiningRows {
         }
         var here: ObjectSets = [:]
         let encode = replica.segmentEncoding(for: replica.identity)
-        let outcome = try store.pass(replaying: []) { changeset, previous in
+        let outcome = try store.pass(replaying: []) { changeset, previous, keep in
             for changes in changeset.tables {
                 here[foldedName(changes.name), default: []].formUnion(changes.operations.map(\.object))
                 if options.rows != .theirs { continue }
@@ -59,7 +59,7 @@ struct JoiningRows {
                     }
                 }
             }
-            return try encode(changeset, previous)
+            return try encode(changeset, previous, keep)
         }
         self.here = here
         return outcome
@@ -125,16 +125,19 @@ struct JoiningRows {
         through last: UInt64 = .max, _ transform: (TableChanges) throws -> TableChanges
     ) throws {
         let identity = replica.identity
-        try store.rewriteOutbox { entry, previous in
+        let settings = replica.environment.largeValues
+        try store.rewriteOutbox { entry, previous, parts, keep in
             let (_, changesets) = try SegmentDecoder.decode(
-                entry.bytes, container: identity.container, device: identity.device)
+                entry.bytes, container: identity.container, device: identity.device, parts: parts.source)
             let rest = try changesets.map { changeset in
                 if changeset.sequence > last { return changeset }
                 var rest = changeset
                 rest.tables = try changeset.tables.map(transform).filter { !$0.operations.isEmpty }
                 return rest
             }
-            let segment = try SegmentEncoder.encode(rest, container: identity.container, previous: previous)
+            let segment = try PartOutput.keeping(settings, in: { try keep($0.checksum, $1) }) { parts in
+                try SegmentEncoder.encode(rest, container: identity.container, previous: previous, parts: parts)
+            }
             return OutboxEntry(
                 first: segment.firstSequence, last: segment.lastSequence,
                 changes: rest.reduce(0) { $0 + $1.operationCount }, checksum: segment.checksum, bytes: segment.bytes)
@@ -150,7 +153,8 @@ struct JoiningRows {
         var sequence: UInt64 = 0
         while sequence < last, let entry = try store.outboxEntry(after: sequence) {
             let (_, changesets) = try SegmentDecoder.decode(
-                entry.bytes, container: identity.container, device: identity.device)
+                entry.bytes, container: identity.container, device: identity.device,
+                parts: store.partSource(of: entry))
             for changeset in changesets {
                 _ = try store.rewritePreexistingRows(
                     changeset.tables, revived: revived, renewed: renewed, encode: replica.segmentEncoding(for: identity)

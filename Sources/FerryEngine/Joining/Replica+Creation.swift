@@ -56,10 +56,10 @@ extension Replica {
         let encode = segmentEncoding(for: identity)
         var packed = 0
         let outcome = try lock.withLock {
-            try store.pass(replaying: []) { changeset, previous in
+            try store.pass(replaying: []) { changeset, previous, keep in
                 packed += changeset.operationCount
                 defer { progress?(SyncProgress(phase: .packing, completed: packed, total: total)) }
-                return try encode(changeset, previous)
+                return try encode(changeset, previous, keep)
             }
         }
         return (try sync(progress: progress), outcome.rowsWithoutKey)

@@ -80,7 +80,8 @@ extension Replica {
     /// - Throws: as `SnapshotWriter.write`.
     func writeSnapshot(_ container: Container) throws {
         let snapshots = ContainerSnapshots(
-            container: container, store: store, identity: identity, clock: environment.clock)
+            container: container, store: store, identity: identity, clock: environment.clock,
+            largeValues: environment.largeValues)
         try Compactor.note(snapshots.write(), in: store)
     }
 

@@ -1,5 +1,6 @@
 import FerryContainer
 import FerryCore
+import FerryLog
 import FerrySeal
 import FerryStore
 import Foundation
@@ -14,6 +15,9 @@ package struct ReplicaEnvironment: Sendable {
     package var keys: any KeyStore
     /// Opens remote places, by their kind (`ContainerLocation.kind`), before `RemotePlaces` is asked. Folders need none.
     package var openers: [String: RemotePlaces.Opener] = [:]
+
+    /// Which values lie outside of segments and snapshots.
+    package var largeValues = LargeValueSettings()
 
     /// What goes along with syncs besides `SyncCompanions`; a companion of this environment takes the place of one by the same name.
     package var companions: [any SyncCompanion] = []

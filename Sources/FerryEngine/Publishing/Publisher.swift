@@ -37,8 +37,10 @@ struct Publisher {
             let header = try SegmentDecoder.header(entry.bytes)
             let name = try container.segmentName(
                 entry.first...entry.last, entry.checksum, of: identity.device, under: epoch)
+            // Its parts come before a segment.
+            let partBytes = try publishParts(of: entry, under: epoch)
             let segment = OwnSegment(
-                first: entry.first, last: entry.last, changes: entry.changes, bytes: entry.bytes.count,
+                first: entry.first, last: entry.last, changes: entry.changes, bytes: entry.bytes.count + partBytes,
                 checksum: entry.checksum, time: header.lastTime, publishedMilliseconds: clock.milliseconds(),
                 sealedName: container.sealedName(name, under: epoch))
             try container.publish(entry.bytes, name: name, of: identity.device, under: epoch)
@@ -53,6 +55,19 @@ struct Publisher {
             try writeHead(store.reading())
             try container.announce(identity.device)
         }
+    }
+
+    /// Puts the parts of a segment's large values into the container.
+    /// - Returns: the bytes of their files.
+    private func publishParts(of entry: OutboxEntry, under epoch: EpochID?) throws -> Int {
+        let segment = entry.first...entry.last
+        var byteCount = 0
+        for part in try store.segmentParts(of: segment) {
+            let file = try store.partFile(part.checksum, of: segment)
+            try container.publishPart(file, checksum: part.checksum, of: identity.device, under: epoch)
+            byteCount += file.count
+        }
+        return byteCount
     }
 
     /// Announces what was published a short time ago, also by a process that ended before it could. Mostly nothing is to do.
@@ -72,7 +87,8 @@ struct Publisher {
         if waiting.count < 2 { return }
         // A segment that a crash left published and not forgotten stays as it is: the head may mention the segment.
         let head = try? container.readHead(of: identity.device)  // an unreadable head says nothing
-        let unpublished = waiting.filter { $0.first > head?.position.sequence ?? 0 }
+        // A segment with large values stays as it is, too: its parts are its own.
+        let unpublished = waiting.filter { $0.first > head?.position.sequence ?? 0 && !$0.hasParts }
         for group in Gathering.groups(unpublished, maximumBytes: retention.gatherBytes) { try join(group) }
     }
 

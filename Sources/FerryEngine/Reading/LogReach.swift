@@ -15,6 +15,10 @@ struct LogReach {
     mutating func leads(through device: DeviceID, after low: UInt64, to end: UInt64) throws -> Bool {
         let ranges = try container.segmentRanges(of: device)
         var last = low
+        if low < end, try lacksParts(device, at: low + 1) {
+            last = try snapshots().map { $0.manifest.vector[device].sequence }.max() ?? 0
+            if last <= low { return false }
+        }
         while last < end {
             let former = last
             for range in ranges where range.lowerBound <= last + 1 { last = max(last, range.upperBound) }
@@ -24,6 +28,25 @@ struct LogReach {
             }
         }
         return true
+    }
+
+    /// True if the files with a changeset have large values, and parts of these are not there: the log leads no further.
+    private func lacksParts(_ device: DeviceID, at sequence: UInt64) throws -> Bool {
+        let files = try container.segmentFiles(of: device, after: sequence - 1)
+            .filter { !$0.isCopy && $0.name.first <= sequence }
+        var present: Set<PartName>?
+        for file in files {
+            guard let (bytes, epoch) = try container.readSegmentFile(file, of: device) else { return false }
+            guard try SegmentDecoder.header(bytes).mayHaveParts else { return false }
+            let header = try SegmentDecoder.decode(bytes, container: container.id, device: device, parts: .leftOut).0
+            let parts = try present ?? container.parts(of: device)
+            present = parts
+            let names = try header.largeValues.flatMap(\.parts).map {
+                try container.partName($0.checksum, of: device, under: epoch)
+            }
+            if parts.isSuperset(of: names) { return false }
+        }
+        return !files.isEmpty
     }
 
     private mutating func snapshots() throws -> [SnapshotCatalog.Entry] {

@@ -119,7 +119,12 @@ struct LogRead {
             case .found(let found): accept(found, &cursor)
             case .failed(let stall, _):
                 stalls[peer] = stall
-                if stall.isDamage { batch.gaps[peer] = cursor.next + 1 }
+                if stall.isDamage {
+                    batch.gaps[peer] = cursor.next + 1
+                } else if stall.isLackOfPart, let start = head?.logStart, start > cursor.next {
+                    // The author has put a snapshot in the place of this file.
+                    batch.gaps[peer] = start
+                }
                 return
             case .full, nil:
                 batch.isFull = true
@@ -154,7 +159,7 @@ struct LogRead {
         for candidate in candidates {
             let path = container.path(of: candidate, peer)
             do {
-                guard let bytes = try container.readSegment(candidate, of: peer) else {
+                guard let (bytes, epoch) = try container.readSegmentFile(candidate, of: peer) else {
                     hasVanished = true
                     continue
                 }
@@ -162,7 +167,7 @@ struct LogRead {
                     stall = LogStall(.incomplete(candidate, bytes: bytes.count), at: next, path: path)
                     continue
                 }
-                switch try naming(candidate, { try decode(bytes, cursor) }) {
+                switch try naming(candidate, { try decode(bytes, under: epoch, cursor) }) {
                 case .segment(let header, let changesets):
                     return .found(Found(header: header, changesets: changesets, path: path))
                 case .full: return .full
@@ -202,13 +207,15 @@ struct LogRead {
         case other
     }
 
-    private func decode(_ bytes: [UInt8], _ cursor: Cursor) throws -> Content {
+    private func decode(_ bytes: [UInt8], under epoch: EpochID?, _ cursor: Cursor) throws -> Content {
         let known = try SegmentDecoder.header(bytes)
         if !load.isEmpty, !load.hasRoom(for: known) { return .full }
         let (header, changesets) =
             reader.schemasOnly
             ? try SegmentDecoder.decodeSchemas(bytes, header: known, container: container.id, device: cursor.peer)
-            : try SegmentDecoder.decode(bytes, header: known, container: container.id, device: cursor.peer)
+            : try SegmentDecoder.decode(
+                bytes, header: known, container: container.id, device: cursor.peer,
+                parts: container.partSource(of: cursor.peer, under: epoch))
         guard header.firstSequence <= cursor.next, header.lastSequence >= cursor.next else { return .other }
         // A roll-up that begins earlier has a different predecessor.
         if header.firstSequence == cursor.next, let previous = cursor.previous, let told = header.previous,

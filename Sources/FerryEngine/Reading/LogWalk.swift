@@ -71,8 +71,10 @@ struct LogWalk {
     /// Reads a file's changesets.
     /// - Returns: `nil` if the file is gone.
     private func read(_ file: SegmentFile, of device: DeviceID) throws -> [Changeset]? {
-        guard let bytes = try container.readSegment(file, of: device) else { return nil }
-        return try SegmentDecoder.decode(bytes, container: container.id, device: device).1
+        guard let (bytes, epoch) = try container.readSegmentFile(file, of: device) else { return nil }
+        return try SegmentDecoder.decode(
+            bytes, container: container.id, device: device, parts: container.partSource(of: device, under: epoch)
+        ).1
     }
 
     /// The beginning of a device's log, by its head.

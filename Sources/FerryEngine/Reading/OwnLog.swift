@@ -184,7 +184,8 @@ extension OwnLog {
         var position: UInt64 = 0
         while let entry = try store.outboxEntry(after: position) {
             position = entry.first
-            let (header, changesets) = try SegmentDecoder.decode(entry.bytes, container: container.id, device: device)
+            let (header, changesets) = try SegmentDecoder.decode(
+                entry.bytes, container: container.id, device: device, parts: store.partSource(of: entry))
             var waiting = Remembered(
                 first: entry.first, last: entry.last, time: header.lastTime, checksum: entry.checksum)
             for changeset in changesets { waiting.marks[changeset.sequence] = try Self.mark(changeset, container) }
@@ -219,7 +220,8 @@ extension OwnLog {
 
     static func mark(_ changeset: Changeset, _ container: Container) throws -> Mark {
         // Equal for a changeset in any segment.
-        let alone = try SegmentEncoder.encode([changeset], container: container.id, previous: nil)
+        let alone = try SegmentEncoder.encode(
+            [changeset], container: container.id, previous: nil, parts: PartOutput { _, _ in })
         return Mark(time: changeset.time, content: alone.checksum)
     }
 

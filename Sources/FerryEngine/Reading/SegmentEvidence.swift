@@ -11,25 +11,30 @@ extension SegmentDecoder {
     static func decoded(
         _ file: SegmentFile, of device: DeviceID, _ container: Container
     ) throws -> (SegmentHeader, [Changeset])? {
-        try evidence(file, of: device, container) { try decode($0, container: container.id, device: device) }
+        try evidence(file, of: device, container) {
+            try decode(
+                $0, container: container.id, device: device, parts: container.partSource(of: device, under: $1))
+        }
     }
 
     /// Reads what a segment's file says of its changesets without their content; as `decoded`.
     static func decodedSchemas(
         _ file: SegmentFile, of device: DeviceID, _ container: Container
     ) throws -> (SegmentHeader, [Changeset])? {
-        try evidence(file, of: device, container) { try decodeSchemas($0, container: container.id, device: device) }
+        try evidence(file, of: device, container) { bytes, _ in
+            try decodeSchemas(bytes, container: container.id, device: device)
+        }
     }
 
     private static func evidence<Result>(
-        _ file: SegmentFile, of device: DeviceID, _ container: Container, _ decode: ([UInt8]) throws -> Result
+        _ file: SegmentFile, of device: DeviceID, _ container: Container, _ decode: ([UInt8], EpochID?) throws -> Result
     ) throws -> Result? {
-        let bytes: [UInt8]?
+        let found: (bytes: [UInt8], epoch: EpochID?)?
         do {
-            bytes = try container.readSegment(file, of: device)
+            found = try container.readSegmentFile(file, of: device)
         } catch let error as FerryError where container.isSealed && error.saysNothing {
             return nil
         }
-        return bytes.flatMap { try? decode($0) }  // as said above
+        return found.flatMap { try? decode($0.bytes, $0.epoch) }  // as said above
     }
 }

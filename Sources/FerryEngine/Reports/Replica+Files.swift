@@ -20,7 +20,7 @@ package struct ContainerFilesReport: Codable, Equatable, Sendable {
         package var isThisDevice: Bool
         package var files: Int
         package var bytes: Int
-        /// By kind: `segment`, `snapshot`, `pack`, `head` or `member`.
+        /// By kind: `segment`, `snapshot`, `value`, `pack`, `head` or `member`.
         package var kinds: [String: Size]
 
         init(id: String, name: String, isThisDevice: Bool, sizes: [String: [Int]]) {
@@ -91,7 +91,7 @@ extension DeviceFiles {
     fileprivate func paths(of device: DeviceID) -> [(kind: String, path: String)] {
         var files: [(String, DeviceFile)] = segments.map { ("segment", .segment($0)) }
         files += manifests.map { ("snapshot", .manifest($0)) } + chunks.map { ("snapshot", .chunk($0)) }
-        files += packs.map { ("pack", .pack($0)) }
+        files += packs.map { ("pack", .pack($0)) } + parts.map { ("value", .part($0)) }
         files += records.map { ("member", .record($0)) } + (hasClaim ? [("member", .claim)] : [])
         if hasHead { files.append(("head", .head)) }
         return files.map { ($0.0, $0.1.path(of: device)) }

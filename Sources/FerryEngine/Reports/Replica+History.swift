@@ -62,7 +62,8 @@ extension Replica {
         while let entry = try store.outboxEntry(after: position) {
             position = entry.first
             let changesets = try SegmentDecoder.decode(
-                entry.bytes, container: identity.container, device: identity.device
+                entry.bytes, container: identity.container, device: identity.device,
+                parts: store.partSource(of: entry)
             ).1
             for changeset in changesets where changeset.sequence > ownLast { try reader.take(changeset) }
         }

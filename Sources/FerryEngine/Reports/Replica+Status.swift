@@ -213,7 +213,9 @@ extension Replica {
                 let changesets: [Changeset]
                 do {
                     guard let bytes = try container.readSegment(name, of: device) else { continue }
-                    changesets = try SegmentDecoder.decode(bytes, container: container.id, device: device).1
+                    changesets = try SegmentDecoder.decode(
+                        bytes, container: container.id, device: device, parts: .leftOut
+                    ).1
                 } catch let error as FerryError
                     where container.isSealed ? error.saysNothing : [.damagedFile, .formatTooNew].contains(error.code)
                 {

@@ -1,5 +1,6 @@
 import FerryContainer
 import FerryCore
+import FerryLog
 import FerrySchema
 import FerryStore
 
@@ -9,6 +10,7 @@ struct ContainerSnapshots: CompactionSnapshots {
     let store: Store
     let identity: StoreIdentity
     let clock: any WallClock
+    var largeValues = LargeValueSettings()
 
     private var device: DeviceID { identity.device }
 
@@ -32,7 +34,9 @@ struct ContainerSnapshots: CompactionSnapshots {
     }
 
     func write() throws -> KnownSnapshot {
-        let written = try SnapshotWriter(container: container, store: store, identity: identity).write()
+        let written = try SnapshotWriter(
+            container: container, store: store, identity: identity, largeValues: largeValues
+        ).write()
         return KnownSnapshot(
             device: device.hex, name: written.name.fileName, covered: written.vector[device].sequence,
             bytes: written.bytes, milliseconds: clock.milliseconds(), epoch: epochNumber(written.epoch))
@@ -59,6 +63,23 @@ struct ContainerSnapshots: CompactionSnapshots {
         for chunk in try container.chunks(of: device).subtracting(needed).sorted() {
             try container.removeChunk(chunk, of: device)
         }
+        try removeParts()
+    }
+
+    func removeParts() throws {
+        let present = try container.parts(of: device)
+        if present.isEmpty { return }
+        var needed: Set<PartName> = []
+        for name in try container.snapshots(of: device) {
+            // Beside an unreadable manifest, the needed parts are unknown: nothing is removed.
+            guard let entry = try SnapshotCatalog(container).entry(name, of: device) else { return }
+            needed.formUnion(try SnapshotCatalog(container).partNames(of: entry))
+        }
+        // A segment that waits may have some of its parts in the container already.
+        for part in try store.segmentParts() {
+            needed.formUnion(try container.partNames(part.checksum, of: device))
+        }
+        for part in present.subtracting(needed).sorted() { try container.removePart(part, of: device) }
     }
 
     private func describe(_ entry: SnapshotCatalog.Entry) -> KnownSnapshot {

@@ -125,9 +125,15 @@ extension Replica {
                 path: path, container: identity.container, sealing: sealing, hasPacks: isWithPacks,
                 random: environment.random)
             let manifest = try store.readSnapshot { chunk in
-                let (bytes, checksum) = try SnapshotChunkEncoder.encode(chunk, container: identity.container)
-                try writer.append(bytes, checksum: checksum)
-                return .init(checksum: checksum, bytes: bytes.count, objects: chunk.objects.count)
+                let parts = WrittenParts()
+                let append: PartOutput.Sink = { part, file in
+                    if parts.note(part.checksum, file.count) { try writer.append(file, .part, checksum: part.checksum) }
+                }
+                let (bytes, checksum) = try PartOutput.keeping(environment.largeValues, in: append) {
+                    try SnapshotChunkEncoder.encode(chunk, container: identity.container, parts: $0)
+                }
+                try writer.append(bytes, .chunk, checksum: checksum)
+                return .init(checksum: checksum, bytes: bytes.count, objects: chunk.objects.count, parts: parts.all)
             }
             let taken: (contents: Int, bytes: Int) = isWithPacks ? try appendPacks(to: writer) : (0, 0)
             let bytes = try writer.finish(manifest: SnapshotManifestEncoder.encode(manifest).bytes)

@@ -26,8 +26,8 @@ struct SnapshotArchive {
     private let opening: Opening?
     /// What opens a sealed file.
     var seal: (any FileSealing)? { opening?.seal }
-    /// The offset of each chunk.
-    private let offsets: [Checksum: UInt64]
+    /// Where each chunk and each part of a large value lies.
+    private let places: [Checksum: (offset: UInt64, byteCount: Int)]
 
     /// Reads the manifest of a file; chunks are read on request.
     /// - Parameter seal: a member's, for the file of a sealed container, and for that alone.
@@ -36,30 +36,32 @@ struct SnapshotArchive {
     init(_ file: ArchiveFile, seal: (any FileSealing)? = nil) throws {
         self.file = file
         let bytes = try file.readManifest()
-        (manifest, checksum, opening, offsets) = try file.locating {
+        (manifest, checksum, opening, places) = try file.locating {
             let opening = try Self.opening(of: bytes, file, seal)
             let plain = try opening.map { try Self.open(bytes, .manifest, $0) } ?? bytes
             let (manifest, checksum) = try SnapshotManifestDecoder.decode(plain, container: file.container)
-            var offsets: [Checksum: UInt64] = [:]
-            var place = UInt64(ArchiveFile.headerBytes)
-            for chunk in manifest.tables.flatMap(\.chunks) where offsets[chunk.checksum] == nil {
-                offsets[chunk.checksum] = place
-                place += UInt64(Self.length(of: chunk, isSealed: file.isSealed))
+            var places: [Checksum: (offset: UInt64, byteCount: Int)] = [:]
+            var end = UInt64(ArchiveFile.headerBytes)
+            for chunk in manifest.tables.lazy.flatMap(\.chunks) {
+                // A chunk comes after the parts that no chunk before it has.
+                for (checksum, bytes) in chunk.parts.map({ ($0.checksum, $0.bytes) }) + [(chunk.checksum, chunk.bytes)]
+                where places[checksum] == nil {
+                    let length = file.isSealed ? Envelope.length(ofContent: bytes) : bytes
+                    places[checksum] = (end, length)
+                    end += UInt64(length)
+                }
             }
-            guard place == file.endOfChunks else { throw ByteReader.malformed("its chunks are not all there") }
-            return (manifest, checksum, opening, offsets)
+            guard end == file.endOfChunks else { throw ByteReader.malformed("its chunks are not all there") }
+            return (manifest, checksum, opening, places)
         }
     }
 
     /// Reads and verifies a chunk of a table.
     func chunk(_ chunk: SnapshotManifest.Chunk, of table: String) throws -> SnapshotChunk {
         try file.locating {
-            guard let offset = offsets[chunk.checksum] else {
-                throw FerryError(.internalInconsistency, "The snapshot does not name the chunk \(chunk.checksum.hex).")
-            }
-            var bytes = try file.read(from: offset, count: Self.length(of: chunk, isSealed: file.isSealed))
-            if let opening { bytes = try Self.open(bytes, .chunk, opening) }
-            let (decoded, checksum) = try SnapshotChunkDecoder.decode(bytes, container: container)
+            let source = PartSource.files(read: { try read($0.checksum, .part) }, place: { _ in nil })
+            let (decoded, checksum) = try SnapshotChunkDecoder.decode(
+                read(chunk.checksum, .chunk), container: container, parts: source)
             guard checksum == chunk.checksum, decoded.table == table, decoded.objects.count == chunk.objects else {
                 throw ByteReader.malformed("a chunk is another than it should be")
             }
@@ -67,8 +69,12 @@ struct SnapshotArchive {
         }
     }
 
-    private static func length(of chunk: SnapshotManifest.Chunk, isSealed: Bool) -> Int {
-        isSealed ? Envelope.length(ofContent: chunk.bytes) : chunk.bytes
+    private func read(_ checksum: Checksum, _ kind: FileKind) throws -> [UInt8] {
+        guard let (offset, byteCount) = places[checksum] else {
+            throw ByteReader.malformed("its manifest does not name \(checksum.hex)")
+        }
+        let bytes = try file.read(from: offset, count: byteCount)
+        return try opening.map { try Self.open(bytes, kind, $0) } ?? bytes
     }
 
     // MARK: Sealed files

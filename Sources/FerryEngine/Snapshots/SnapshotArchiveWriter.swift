@@ -60,10 +60,10 @@ final class SnapshotArchiveWriter {
         if !isFinished { _ = try? fileSystem.removeFile(at: temporary) }  // its name marks a temporary file
     }
 
-    /// Appends a chunk, once.
-    func append(_ chunk: [UInt8], checksum: Checksum) throws {
+    /// Appends a chunk, or a part of a large value before the chunk that refers to it, once.
+    func append(_ file: [UInt8], _ kind: FileKind, checksum: Checksum) throws {
         if !written.insert(checksum).inserted { return }
-        try append(sealed(chunk, .chunk))
+        try append(sealed(file, kind))
     }
 
     /// Appends a pack as it lies in the container, after all chunks.

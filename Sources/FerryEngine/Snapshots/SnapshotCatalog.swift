@@ -49,6 +49,10 @@ struct SnapshotCatalog {
                 guard let entry = try entry(name, of: device), try self.names(of: entry).isSubset(of: chunks) else {
                     continue
                 }
+                // Most snapshots have no large values, and then no directory is listed.
+                let parts = try partNames(of: entry)
+                guard try parts.isEmpty || reading({ try container.parts(of: device) })?.isSuperset(of: parts) ?? false
+                else { continue }
                 entries.append(entry)
             }
         }
@@ -78,7 +82,16 @@ struct SnapshotCatalog {
         return names
     }
 
-    /// Reads and verifies every chunk.
+    /// The names of the parts of a snapshot's large values.
+    func partNames(of entry: Entry) throws -> Set<PartName> {
+        var names: Set<PartName> = []
+        for part in entry.manifest.tables.lazy.flatMap(\.chunks).flatMap(\.parts) {
+            names.insert(try container.partName(part.checksum, of: entry.device, under: entry.epoch))
+        }
+        return names
+    }
+
+    /// Reads and verifies every chunk, and the parts of all large values.
     func isWhole(_ entry: Entry) throws -> Bool {
         for table in entry.manifest.tables {
             for chunk in table.chunks {
@@ -88,9 +101,20 @@ struct SnapshotCatalog {
                     }) ?? nil, bytes.count == chunk.bytes,
                     try reading({ try SnapshotChunkDecoder.verify(bytes, container: container.id) }) == chunk.checksum
                 else { return false }
+                for part in chunk.parts where try !isWhole(part, of: entry) { return false }
             }
         }
         return true
+    }
+
+    private func isWhole(_ part: SnapshotManifest.Part, of entry: Entry) throws -> Bool {
+        guard
+            let bytes = try reading({
+                try container.readPart(part.checksum, of: entry.device, under: entry.epoch)
+            }) ?? nil
+        else { return false }
+        return try bytes.count == part.bytes
+            && reading({ try PartFile.verify(bytes, container: container.id) }) == part.checksum
     }
 
     /// Orders snapshots by number of changesets, because of two snapshots neither may cover the rest.

@@ -78,7 +78,8 @@ struct SnapshotImporter {
                 device: entry.device)
         }
         do {
-            let (content, checksum) = try SnapshotChunkDecoder.decode(bytes, container: container.id)
+            let (content, checksum) = try SnapshotChunkDecoder.decode(
+                bytes, container: container.id, parts: container.partSource(of: entry.device, under: entry.epoch))
             guard checksum == chunk.checksum, content.table == table, content.objects.count == chunk.objects else {
                 throw ByteReader.malformed("it is not what the snapshot says")
             }

@@ -12,6 +12,7 @@ struct SnapshotWriter {
     let container: Container
     let store: Store
     let identity: StoreIdentity
+    var largeValues = LargeValueSettings()
 
     /// Writes a snapshot of all replayed and published changes.
     /// - Throws: `busy` if changes wait to be packed or published: try again after the next sync. Otherwise as
@@ -20,13 +21,23 @@ struct SnapshotWriter {
         // All of a snapshot is sealed under one epoch, so the first snapshot after a new epoch is written whole.
         let epoch = try container.sealingEpoch()
         let present = try container.chunks(of: identity.device)
+        let presentParts = try container.parts(of: identity.device)
         var bytesWritten = 0
         let manifest = try store.readSnapshot { chunk in
-            let (bytes, checksum) = try SnapshotChunkEncoder.encode(chunk, container: container.id)
+            let parts = WrittenParts()
+            let publish: PartOutput.Sink = { part, file in
+                guard parts.note(part.checksum, file.count) else { return }
+                try container.publishPart(file, checksum: part.checksum, of: identity.device, under: epoch)
+                let name = try container.partName(part.checksum, of: identity.device, under: epoch)
+                if !presentParts.contains(name) { bytesWritten += file.count }
+            }
+            let (bytes, checksum) = try PartOutput.keeping(largeValues, in: publish) {
+                try SnapshotChunkEncoder.encode(chunk, container: container.id, parts: $0)
+            }
             try container.publishChunk(bytes, checksum: checksum, of: identity.device, under: epoch)
             let name = try container.chunkName(checksum, of: identity.device, under: epoch)
             if !present.contains(name) { bytesWritten += bytes.count }
-            return .init(checksum: checksum, bytes: bytes.count, objects: chunk.objects.count)
+            return .init(checksum: checksum, bytes: bytes.count, objects: chunk.objects.count, parts: parts.all)
         }
         let (bytes, checksum) = try SnapshotManifestEncoder.encode(manifest)
         let name = try container.snapshotName(manifest.time, checksum, of: identity.device, under: epoch)
@@ -34,6 +45,20 @@ struct SnapshotWriter {
         return WrittenSnapshot(
             name: name, epoch: epoch, manifest: manifest, bytesWritten: bytesWritten + bytes.count,
             bytes: manifest.chunkBytes + bytes.count)
+    }
+}
+
+/// Collects the parts of a chunk's large values while the chunk is encoded.
+final class WrittenParts {
+    /// In the order of their first use; each once.
+    private(set) var all: [SnapshotManifest.Part] = []
+    private var known: Set<Checksum> = []
+
+    /// - Returns: true for a part that did not come before.
+    func note(_ checksum: Checksum, _ byteCount: Int) -> Bool {
+        guard known.insert(checksum).inserted else { return false }
+        all.append(SnapshotManifest.Part(checksum: checksum, bytes: byteCount))
+        return true
     }
 }
 

@@ -100,6 +100,8 @@ package struct MetaTable {
         case contentCollection
         /// Set if the tables of contents and documents are there (`DocumentTables`).
         case documents
+        /// Set if the table of parts of large values is there (`PartTables`).
+        case parts
         /// The names of renamed columns, as JSON (`ColumnNameList`).
         case columnNames
         /// Set if the schema must go out with the next changeset.

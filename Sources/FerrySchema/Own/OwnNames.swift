@@ -14,6 +14,7 @@ package struct OwnNames {
         }
         var names = Self.fixed
         if try Self.isSealed(connection) { names.formUnion(Self.sealed) }
+        if try PartTables.areMade(MetaTable(connection: connection)) { names.formUnion(PartTables.names) }
         if try DocumentTables.areMade(MetaTable(connection: connection)) { names.formUnion(DocumentTables.names) }
         for number in try RegisteredTables(connection).numbers() {
             names.insert("\(Self.objects)\(number)")
@@ -61,6 +62,7 @@ package struct OwnNames {
         let folded = foldedName(name)
         if mayTravel(folded) { return false }
         return fixed.contains(folded) || DocumentTables.names.contains(folded) || sealed.contains(folded)
+            || PartTables.names.contains(folded)
             || folded.hasPrefix(objects)
             || folded.hasPrefix(oldRows)
     }

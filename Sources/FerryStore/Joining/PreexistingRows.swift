@@ -33,11 +33,18 @@ extension StoreSession {
     }
 
     /// Replaces the waiting segments.
-    func rewriteOutbox(_ make: (OutboxEntry, Checksum?) throws -> OutboxEntry) throws {
+    func rewriteOutbox(_ make: OutboxRewriting) throws {
         let outbox = Outbox(connection)
+        let parts = PartTable(connection)
         var last: (sequence: UInt64, checksum: Checksum?) = (0, nil)
         while let entry = try outbox.entry(after: last.sequence) {
-            let made = try make(entry, last.checksum)
+            let segment = entry.first...entry.last
+            var kept: Set<Checksum> = []
+            let made = try make(entry, last.checksum, OutboxParts(table: parts, segment: segment)) { checksum, file in
+                try parts.keep(checksum, file, of: segment)
+                kept.insert(checksum)
+            }
+            try parts.remove(segment, except: kept)
             try outbox.remove(first: entry.first)
             try outbox.stage(made)
             last = (made.last, made.checksum)

@@ -26,12 +26,15 @@ package struct OutboxSize: Equatable, Sendable {
     /// Number of operations.
     package var changes: Int
     package var bytes: Int
+    /// True if the entry has large values. Such an entry stays as it is.
+    package var hasParts: Bool
 
-    package init(first: UInt64, last: UInt64, changes: Int, bytes: Int) {
+    package init(first: UInt64, last: UInt64, changes: Int, bytes: Int, hasParts: Bool = false) {
         self.first = first
         self.last = last
         self.changes = changes
         self.bytes = bytes
+        self.hasParts = hasParts
     }
 }
 
@@ -71,11 +74,13 @@ struct Outbox {
 
     func sizes() throws -> [OutboxSize] {
         var sizes: [OutboxSize] = []
+        let large = try PartTable(connection).segments()
         try connection.forEachRow("SELECT first, last, changes, length(bytes) FROM ferry_outbox ORDER BY first") {
+            let (first, last) = (UInt64(clamping: $0.integer(0)), UInt64(clamping: $0.integer(1)))
             sizes.append(
                 OutboxSize(
-                    first: UInt64(clamping: $0.integer(0)), last: UInt64(clamping: $0.integer(1)), changes: $0.int(2),
-                    bytes: $0.int(3)))
+                    first: first, last: last, changes: $0.int(2), bytes: $0.int(3),
+                    hasParts: large.contains([first, last])))
         }
         return sizes
     }

@@ -9,7 +9,7 @@ package struct OwnSegment: Equatable, Sendable {
     package var last: UInt64
     /// Number of operations.
     package var changes: Int
-    /// Size of the file in bytes.
+    /// Size of the file in bytes, with those of the parts of its large values.
     package var bytes: Int
     /// The file's checksum.
     package var checksum: Checksum
@@ -21,6 +21,8 @@ package struct OwnSegment: Equatable, Sendable {
     package var replacedMilliseconds: Int64?
     /// The name of the file in a sealed container; `nil` in an open container, where the checksum is in the name.
     package var sealedName: SealedName?
+    /// True if the segment has large values. Such a segment is not rolled up.
+    package var hasParts = false
 
     /// What the name of a sealed segment's file has in place of the checksum, and the epoch under which the file is sealed.
     package struct SealedName: Hashable, Sendable {
@@ -82,19 +84,21 @@ struct OwnSegmentList {
     private func segments(_ clause: String) throws -> [OwnSegment] {
         var segments: [OwnSegment] = []
         let names = isSealed ? "ferry_segment LEFT JOIN ferry_segment_name USING (first, last)" : "ferry_segment"
+        let large = try PartTable(connection).segments()
         let columns = isSealed ? Self.columns + ", name, epoch, number" : Self.columns
         try connection.forEachRow("SELECT \(columns) FROM \(names) \(clause)") { row in
             guard let checksum: Checksum = row.id(4), row.integer(0) >= 1, row.integer(0) <= row.integer(1) else {
                 throw FerryError(.internalInconsistency, "The list of segments holds an unreadable entry.")
             }
-            segments.append(
-                OwnSegment(
-                    first: UInt64(clamping: row.integer(0)), last: UInt64(clamping: row.integer(1)),
-                    changes: row.int(2),
-                    bytes: row.int(3), checksum: checksum, time: HybridTime(rawValue: UInt64(clamping: row.integer(5))),
-                    publishedMilliseconds: row.integer(6),
-                    replacedMilliseconds: row.value(7) == .null ? nil : row.integer(7),
-                    sealedName: isSealed ? Self.sealedName(row) : nil))
+            var segment = OwnSegment(
+                first: UInt64(clamping: row.integer(0)), last: UInt64(clamping: row.integer(1)),
+                changes: row.int(2),
+                bytes: row.int(3), checksum: checksum, time: HybridTime(rawValue: UInt64(clamping: row.integer(5))),
+                publishedMilliseconds: row.integer(6),
+                replacedMilliseconds: row.value(7) == .null ? nil : row.integer(7),
+                sealedName: isSealed ? Self.sealedName(row) : nil)
+            segment.hasParts = large.contains([segment.first, segment.last])
+            segments.append(segment)
         }
         return segments
     }
@@ -149,6 +153,7 @@ struct OwnSegmentList {
                     "DELETE FROM \(table) WHERE first = ? AND last = ?", .integer(Int64(segment.first)),
                     .integer(Int64(segment.last)))
             }
+            try PartTable(connection).remove(segment.first...segment.last)
         }
         let rest = try all()
         let ends = removed.filter { gone in !rest.contains { $0.first <= gone.first && gone.last <= $0.last } }
@@ -158,6 +163,7 @@ struct OwnSegmentList {
     /// Removes all segments from the list: they are another device's now.
     func removeAll() throws {
         for table in tables { try connection.execute("DELETE FROM \(table)") }
+        try PartTable(connection).removeAll()
     }
 
     private var tables: [String] { isSealed ? ["ferry_segment", "ferry_segment_name"] : ["ferry_segment"] }

@@ -19,5 +19,5 @@ package struct PassOutcome: Sendable {
 }
 
 /// Encodes a changeset as a segment; provided by the layer with the format. The second argument is the checksum of the
-/// preceding segment, `nil` for the first segment.
-package typealias SegmentEncoding = (Changeset, Checksum?) throws -> OutboxEntry
+/// preceding segment, `nil` for the first segment. The third takes the parts of large values.
+package typealias SegmentEncoding = (Changeset, Checksum?, @escaping PartSink) throws -> OutboxEntry

@@ -46,7 +46,9 @@ final class StoreSession {
         guard let encoding else {
             throw FerryError(.internalInconsistency, "A transaction staged changes that was to stage none.")
         }
-        return try encoding(changeset, previous)
+        let parts = PartTable(connection)
+        let segment = changeset.sequence...changeset.sequence
+        return try encoding(changeset, previous) { try parts.keep($0, $1, of: segment) }
     }
 
     /// Adds the outcome of a replay.

@@ -94,8 +94,8 @@ extension Store {
     }
 
     /// Replaces the segments waiting to be published.
-    /// - Parameter make: makes the new entry from the present entry and the checksum of the new entry before.
-    package func rewriteOutbox(_ make: (OutboxEntry, Checksum?) throws -> OutboxEntry) throws {
+    /// - Parameter make: makes the new entry, of the same changesets.
+    package func rewriteOutbox(_ make: OutboxRewriting) throws {
         try transaction { try $0.rewriteOutbox(make) }
     }
 

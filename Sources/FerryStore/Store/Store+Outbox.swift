@@ -12,6 +12,17 @@ extension Store {
         try read { try Outbox($0).sizes() }
     }
 
+    /// The parts of large values in this device's segments, or in one of them, published or not.
+    package func segmentParts(of segment: ClosedRange<UInt64>? = nil) throws -> [SegmentPart] {
+        try read { try PartTable($0).parts(of: segment) }
+    }
+
+    /// The file of a part that waits to be published with its segment.
+    /// - Throws: `internalInconsistency` without such a file.
+    package func partFile(_ checksum: Checksum, of segment: ClosedRange<UInt64>) throws -> [UInt8] {
+        try read { try PartTable($0).file(checksum, of: segment) }
+    }
+
     /// Replaces the waiting segments with the same changesets by a single segment, durably: the head will name the
     /// segment.
     package func gatherInOutbox(_ entry: OutboxEntry) throws {
@@ -39,6 +50,7 @@ extension Store {
         try note { connection in
             try OwnSegmentList(connection).enter(segment)
             try Outbox(connection).remove(first: segment.first)
+            try PartTable(connection).notePublished(segment.first...segment.last)
         }
     }
 

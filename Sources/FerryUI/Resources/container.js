@@ -7,7 +7,7 @@ import { bytes, count, device, meet, number } from "/words.js";
 
 export const question = (route, signal) => ask("container", {}, signal);
 
-const kinds = { segment: "Log", snapshot: "Snapshots", pack: "Contents", head: "Heads", member: "Membership" };
+const kinds = { segment: "Log", snapshot: "Snapshots", value: "Large values", pack: "Contents", head: "Heads", member: "Membership" };
 
 function files(answer) {
   const { devices } = answer.files;

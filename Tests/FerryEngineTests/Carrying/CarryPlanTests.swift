@@ -48,9 +48,29 @@ final class CarryPlanTests: XCTestCase {
             case .segment(let name): "\(name.first)-\(name.last)"
             case .manifest(let name): "m\(name.hash)"
             case .chunk(let name): "c\(name.hash.high)"
+            case .part(let name): "p\(name.hash.high)"
             default: "other"
             }
         }
+    }
+
+    func testPartsOfLargeValuesGoBeforeWhatRefersToThemAndStayAsLongAsThat() throws {
+        var here = try files([(1, 1), (2, 5)])
+        here.parts = [PartName(checksum: Checksum(high: 7, low: 0)), PartName(checksum: Checksum(high: 8, low: 0))]
+        var there = try files([(1, 1)])
+        let plan = plan(here, there)
+        XCTAssertEqual(names(plan.copies, .from), ["p7", "p8", "2-5"])
+        XCTAssertEqual(plan.superfluous, [])
+        // What the author removed goes from the other place.
+        there = here
+        here.parts.remove(PartName(checksum: Checksum(high: 7, low: 0)))
+        let later = self.plan(try files([(1, 1), (2, 5), (6, 6)]).with(here.parts), there)
+        XCTAssertEqual(names(later.copies, .to), [])
+        XCTAssertEqual(names(later.superfluous, .to), ["p7"])
+        // A segment that comes from the other place brings what it may need.
+        let crossed = self.plan(try files([(1, 1), (6, 6)]).with(here.parts), there)
+        XCTAssertEqual(names(crossed.copies, .to), ["p7", "2-5"])
+        XCTAssertEqual(crossed.superfluous.filter { $0.source == .to }, [])
     }
 
     func testEachPlaceGetsWhatItLacksInAscendingOrder() throws {
@@ -166,5 +186,13 @@ final class CarryPlanTests: XCTestCase {
         XCTAssertEqual(newer(head(1), head(2), 1, (7, 6)), .from)
         XCTAssertEqual(newer(head(1), head(2), 1), .to)
         XCTAssertEqual(newer(head(1), head(2)), .from)
+    }
+}
+
+extension DeviceFiles {
+    fileprivate func with(_ parts: Set<PartName>) -> DeviceFiles {
+        var files = self
+        files.parts = parts
+        return files
     }
 }

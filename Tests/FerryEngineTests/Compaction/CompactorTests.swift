@@ -1,5 +1,6 @@
 import FerryContainer
 import FerryCore
+import FerryLog
 import FerryStore
 import Foundation
 import XCTest
@@ -16,8 +17,9 @@ final class CompactorTests: XCTestCase {
     }
 
     /// Two devices of which the first one has published many small segments.
-    private func twoDevices(flushes: Int) throws -> MemoryHome {
+    private func twoDevices(flushes: Int, largeValues: LargeValueSettings = .init()) throws -> MemoryHome {
         let home = try MemoryHome(retention: retention)
+        home.largeValues = largeValues
         try home.addDevice()
         try home.addDevice()
         _ = try home.replicas[0].sync()
@@ -205,11 +207,23 @@ final class CompactorTests: XCTestCase {
     }
 
     func testAKillAtAnyStepOfRealSnapshotsLeavesALogOrASnapshotToStartFrom() throws {
+        try killAtAnyStep(of: .init())
+    }
+
+    func testAKillAtAnyStepLeavesTheLargeValuesOfLogAndSnapshots() throws {
+        // Every name lies in parts.
+        var settings = LargeValueSettings()
+        settings.threshold = 6
+        settings.partBytes = 5
+        try killAtAnyStep(of: settings)
+    }
+
+    private func killAtAnyStep(of largeValues: LargeValueSettings) throws {
         var step = 0
         var isFinished = false
         while !isFinished {
             let context = "killed at step \(step)"
-            let home = try twoDevices(flushes: 17)
+            let home = try twoDevices(flushes: 17, largeValues: largeValues)
             _ = try home.replicas[1].sync()
             home.files.inject(.kill, afterSteps: step)
             do {
@@ -262,6 +276,8 @@ private struct PlainSnapshots: CompactionSnapshots {
     }
 
     func best(trusting known: [KnownSnapshot]) throws -> KnownSnapshot? { try own().max { $0.covered < $1.covered } }
+
+    func removeParts() throws {}
 
     func isThere(_ snapshot: KnownSnapshot) throws -> Bool { try own().contains { $0.name == snapshot.name } }
 

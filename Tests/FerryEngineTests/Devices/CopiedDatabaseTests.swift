@@ -293,7 +293,7 @@ final class CopiedDatabaseTests: XCTestCase {
                 SystemRandom().makeID(),
                 published: PublishedLog(
                     position: LogPosition(sequence: 1, time: .unknown), checksum: nil, isForked: false),
-                fingerprint: fleet.replicas[0].fingerprint, encode: { _, _ in throw Killed() }))
+                fingerprint: fleet.replicas[0].fingerprint, encode: { _, _, _ in throw Killed() }))
         XCTAssertEqual(try store.identity()?.device, former)
         XCTAssertEqual(try store.versionVector(), before)
         XCTAssertEqual(try store.status().outboxChanges, 1)

@@ -1,5 +1,6 @@
 import FerryContainer
 import FerryCore
+import FerryLog
 import FerryStore
 import FerryTestSupport
 import XCTest
@@ -17,8 +18,11 @@ final class CrashPointTests: XCTestCase {
         case database, container
     }
 
-    private func interrupt(_ situation: FaultSituation, _ keeping: FaultHome.Keeping) throws {
+    private func interrupt(
+        _ situation: FaultSituation, _ keeping: FaultHome.Keeping, largeValues: LargeValueSettings = .init()
+    ) throws {
         let home = try FaultHome(keeping)
+        home.largeValues = largeValues
         var counts: [Place: Int] = [:]
         let undisturbed = try situation.undisturbed(home) {
             counts = [.database: home.faults.count(.crash), .container: home.files.stepCount]
@@ -60,6 +64,17 @@ final class CrashPointTests: XCTestCase {
 
     func testInit() throws { try interruptEverywhere(.initialization) }
     func testPackingAndPublication() throws { try interruptEverywhere(.packing) }
+    func testPackingAndPublicationOfLargeValues() throws {
+        // Every text of some letters lies in parts.
+        var settings = LargeValueSettings()
+        settings.threshold = 4
+        settings.partBytes = 3
+        for keeping in FaultHome.Keeping.allCases {
+            for situation in [FaultSituation.packing, .collection] {
+                try interrupt(situation, keeping, largeValues: settings)
+            }
+        }
+    }
     func testReplay() throws { try interruptEverywhere(.replay) }
     func testGatheringAndPublication() throws { try interruptEverywhere(.gathering) }
     func testBulkLoad() throws { try interruptEverywhere(.bulkLoad) }

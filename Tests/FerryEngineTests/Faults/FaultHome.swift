@@ -31,6 +31,7 @@ final class FaultHome {
     let faults: FaultVFS
     let clock = MemoryHome.Clock()
     let host = Host()
+    var largeValues = LargeValueSettings()
     private(set) var files = MemoryFileSystem()
     private var replicas: [Int: Replica] = [:]
     private var pools: [Int: DatabasePool] = [:]
@@ -60,7 +61,9 @@ final class FaultHome {
     func environment(_ index: Int) -> ReplicaEnvironment {
         let fileSystem: any FileSystem =
             index == Self.subject ? MortalFileSystem(files: files, faults: faults) : files
-        return ReplicaEnvironment(clock: clock, random: SystemRandom(), fileSystem: fileSystem, host: host)
+        var environment = ReplicaEnvironment(clock: clock, random: SystemRandom(), fileSystem: fileSystem, host: host)
+        environment.largeValues = largeValues
+        return environment
     }
 
     static let containerPath = "/shared/c"

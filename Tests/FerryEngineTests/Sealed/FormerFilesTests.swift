@@ -8,7 +8,7 @@ import XCTest
 
 /// What was published before a container was sealed goes, and nothing is lost by that.
 final class FormerFilesTests: XCTestCase {
-    private static let magics = ["FRYS", "FRYH", "FRYM", "FRYC"].map { Array($0.utf8) }
+    private static let magics = ["FRYS", "FRYH", "FRYM", "FRYC", "FRYV"].map { Array($0.utf8) }
 
     /// The paths of all files that everybody can read.
     private func plainFiles(_ home: SealedHome) throws -> [String] {

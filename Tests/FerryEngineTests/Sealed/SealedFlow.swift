@@ -190,7 +190,7 @@ struct SealedFlow: Sendable {
         _ = try home.replica(0).sync()
         _ = try home.replica(1).sync()
     } check: { home in
-        let magics = ["FRYS", "FRYH", "FRYM", "FRYC"].map { Array($0.utf8) }
+        let magics = ["FRYS", "FRYH", "FRYM", "FRYC", "FRYV"].map { Array($0.utf8) }
         let plain = try home.allFiles().filter { file in magics.contains { file.value.starts(with: $0) } }
         XCTAssertEqual(plain.keys.sorted(), [])
         XCTAssertEqual(try home.container.directories().count, 2)

@@ -1,5 +1,6 @@
 import FerryContainer
 import FerryCore
+import FerryLog
 import FerryMembers
 import FerrySeal
 import FerryStore
@@ -40,6 +41,7 @@ final class SealedHome {
     private(set) var recovery: SecretCode?
     /// The random numbers of all computers.
     var random: any RandomSource = SystemRandom()
+    var largeValues = LargeValueSettings()
 
     /// - Parameter isMortal: true: a fault of the folder, of a key store or of a database ends all of them (`crash`).
     init(isMortal: Bool = false) throws {
@@ -74,10 +76,12 @@ final class SealedHome {
     }
 
     func environment(_ index: Int) -> ReplicaEnvironment {
-        ReplicaEnvironment(
+        var environment = ReplicaEnvironment(
             clock: clock, random: random,
             fileSystem: faults.map { MortalPlace(files: files, other: keyFiles, faults: $0) } ?? files,
             host: computers[index].host, keys: computers[index].keys)
+        environment.largeValues = largeValues
+        return environment
     }
 
     /// Waits until all databases are durable on their disk, and begins anew with them.

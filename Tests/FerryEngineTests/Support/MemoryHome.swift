@@ -15,6 +15,9 @@ final class MemoryHome {
     let folder: URL
     private(set) var replicas: [Replica] = []
     var retention = RetentionSettings()
+    var largeValues = LargeValueSettings()
+    /// What makes the tables of each database.
+    var schema = ["CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT)"]
 
     final class Clock: WallClock {
         private let now = Locked<Int64>(1_700_000_000_000)
@@ -34,15 +37,19 @@ final class MemoryHome {
 
     deinit { try? FileManager.default.removeItem(at: folder) }  // a temporary folder
 
-    var environment: ReplicaEnvironment { ReplicaEnvironment(clock: clock, random: SystemRandom(), fileSystem: files) }
+    var environment: ReplicaEnvironment {
+        var environment = ReplicaEnvironment(clock: clock, random: SystemRandom(), fileSystem: files)
+        environment.largeValues = largeValues
+        return environment
+    }
 
     func databasePath(_ index: Int) -> String { folder.appendingPathComponent("db\(index).sqlite").path }
 
-    private func makeStore(_ index: Int) throws -> Store {
+    func makeStore(_ index: Int) throws -> Store {
         XCTAssertTrue(FileManager.default.createFile(atPath: databasePath(index), contents: nil))
         let store = try Store(path: databasePath(index), clock: clock)
         try store.write { connection in
-            try connection.execute("CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT)")
+            for statement in schema { try connection.execute(statement) }
         }
         return store
     }
@@ -57,6 +64,14 @@ final class MemoryHome {
             : ReplicaSetup(environment: environment).join(store, containerPath: "/shared/c", name: "device\(index)")
                 .replica
         replicas.append(try Replica(made.store, environment: environment, retention: retention))
+    }
+
+    /// Joins a database that has rows of its own.
+    func join(_ store: Store, _ options: JoinOptions) throws {
+        let setup = ReplicaSetup(environment: environment)
+        let made = try setup.join(
+            store, containerPath: "/shared/c", name: "device\(replicas.count)", options: options)
+        replicas.append(try Replica(made.replica.store, environment: environment, retention: retention))
     }
 
     /// Begins anew with a device's database, as after a crash.

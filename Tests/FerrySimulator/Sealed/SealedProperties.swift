@@ -106,7 +106,7 @@ extension SealedLife {
     }
 
     /// What the files of open containers begin with.
-    private static let plainMagics = ["FRYS", "FRYH", "FRYM", "FRYC"].map { Array($0.utf8) }
+    private static let plainMagics = ["FRYS", "FRYH", "FRYM", "FRYC", "FRYV"].map { Array($0.utf8) }
 }
 
 extension Simulation {

@@ -40,7 +40,7 @@ final class CaptureTests: XCTestCase {
         }
 
         func pass(_ incoming: [Changeset]) throws {
-            _ = try store.pass(replaying: incoming) { changeset, _ in
+            _ = try store.pass(replaying: incoming) { changeset, _, _ in
                 log.append(changeset)
                 return OutboxEntry(
                     first: changeset.sequence, last: changeset.sequence, changes: changeset.operationCount,

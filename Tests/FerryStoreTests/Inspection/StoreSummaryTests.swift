@@ -43,7 +43,7 @@ final class StoreSummaryTests: XCTestCase {
             let before = try first.versionVector()[device].sequence
             try second.write { try $0.execute("INSERT INTO item(name) VALUES ('\(number)')") }
             XCTAssertEqual(try first.versionVector()[device].sequence, before)
-            _ = try second.pass(replaying: []) { changeset, _ in
+            _ = try second.pass(replaying: []) { changeset, _, _ in
                 OutboxEntry(
                     first: changeset.sequence, last: changeset.sequence, changes: 1,
                     checksum: Checksum(high: 0, low: 0), bytes: [])

@@ -112,7 +112,7 @@ final class RecordTableTests: XCTestCase {
             membership: .init(
                 record: record(6, isPublished: false),
                 sealed: SealedBeginning(genesis: hash(5), records: [record(5)]))
-        ) { changeset, _ in
+        ) { changeset, _, _ in
             OutboxEntry(
                 first: changeset.sequence, last: changeset.sequence, changes: 0, checksum: Checksum(high: 0, low: 1),
                 bytes: [])

@@ -45,7 +45,7 @@ final class SealedSegmentListTests: XCTestCase {
         _ = try store.becomeNewDevice(
             DeviceID(high: 3, low: 3), published: PublishedLog(position: .none, checksum: nil, isForked: false),
             fingerprint: StoreFingerprint(machine: nil, path: nil, file: nil)
-        ) { changeset, _ in
+        ) { changeset, _, _ in
             OutboxEntry(
                 first: changeset.sequence, last: changeset.sequence, changes: 0, checksum: Checksum(high: 0, low: 1),
                 bytes: [])

@@ -153,7 +153,7 @@ final class StoreSessionTests: XCTestCase {
         let gone = revived
         XCTAssertEqual(try assertSaved(a) { try a.store.removePreexistingRows(gone, encode: a.encode) }, 3)
         XCTAssertEqual(try a.query("SELECT count(*) FROM song"), ["1"])
-        try assertSaved(a) { try a.store.rewriteOutbox { entry, _ in entry } }
+        try assertSaved(a) { try a.store.rewriteOutbox { entry, _, _, _ in entry } }
     }
 
     func testADeviceThatBecomesAnotherAndTakesInBranches() throws {

@@ -18,7 +18,7 @@ final class HostileChangesetTests: XCTestCase {
             StoreIdentity(
                 device: DeviceID(high: 0, low: 1), deviceName: "a", container: ContainerID(high: 0, low: 9),
                 containerName: "c", containerPath: "/c"), TableSelection())
-        let encode: SegmentEncoding = { changeset, _ in
+        let encode: SegmentEncoding = { changeset, _, _ in
             OutboxEntry(
                 first: changeset.sequence, last: changeset.sequence, changes: changeset.operationCount,
                 checksum: Checksum(high: 0, low: changeset.sequence), bytes: [])

@@ -184,7 +184,7 @@ final class TestDevice {
     }
 
     /// Publishes a changeset: takes it into the log.
-    func encode(_ changeset: Changeset, _ previous: Checksum?) throws -> OutboxEntry {
+    func encode(_ changeset: Changeset, _ previous: Checksum?, _: PartSink) throws -> OutboxEntry {
         // A repeated pass encodes again.
         log.removeAll { $0.sequence >= changeset.sequence }
         var made = changeset

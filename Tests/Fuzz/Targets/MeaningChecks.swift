@@ -24,7 +24,7 @@ func checkMeaning(_ input: [UInt8]) throws {
         StoreIdentity(
             device: own, deviceName: "a", container: ContainerID(high: 0, low: 9), containerName: "c",
             containerPath: "/c"), TableSelection(declaredIdentities: ["note": ["code"]]))
-    let encode: SegmentEncoding = { changeset, previous in
+    let encode: SegmentEncoding = { changeset, previous, _ in
         let segment = try SegmentEncoder.encode(
             [changeset], container: ContainerID(high: 0, low: 9), previous: previous)
         return OutboxEntry(

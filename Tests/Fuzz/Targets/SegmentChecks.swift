@@ -39,7 +39,8 @@ private let prefixBytes = 14
 func checkSegmentBody(_ input: [UInt8]) throws {
     guard input.count >= prefixBytes else { throw Nothing() }
     var reader = ByteReader(input[..<prefixBytes])
-    let version = try reader.readByte() % SegmentHeader.version + 1
+    // Large values need parts beside the file.
+    let version = try reader.readByte() % SegmentHeader.rolledUpVersion + 1
     let count = UInt64(try reader.readByte())
     let counts = try reader.read32()
     let time = HybridTime(rawValue: try reader.read64())
