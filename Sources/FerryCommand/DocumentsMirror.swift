@@ -129,7 +129,7 @@ struct MirrorJSON: Encodable {
         gone = mirror.held
         sinceMilliseconds = mirror.sinceMilliseconds
         code = mirror.problem?.code.rawValue
-        reason = mirror.problem?.message
+        reason = mirror.problem?.error().message
     }
 }
 
@@ -147,7 +147,7 @@ enum MirrorPage {
             if mirror.held > 0 {
                 try console.answer("  rests: \(Wording.count(mirror.held, "file is", "files are")) gone\(age)")
             }
-            if let problem = mirror.problem { try console.answer("  \(problem.message)\(age)") }
+            if let problem = mirror.problem?.error() { try console.answer("  \(problem.message)\(age)") }
         }
     }
 
@@ -156,7 +156,7 @@ enum MirrorPage {
         let age = Wording.waiting(
             sinceMilliseconds: mirror.sinceMilliseconds, now: ReplicaEnvironment.live.clock.milliseconds())
         if mirror.held > 0 { console.warn(held(mirror.held, mirror, database).message + age) }
-        if let problem = mirror.problem { console.warn(problem.message + age) }
+        if let problem = mirror.problem?.error() { console.warn(problem.message + age) }
     }
 
     /// What a pass did, in a sentence.

@@ -28,7 +28,9 @@ package struct SystemCallError: Error, Hashable, Sendable, CustomStringConvertib
 
     /// The error to throw: the attempt, the path, the reason, and a remedy for a person.
     func ferryError(path: String) -> FerryError {
-        FerryError(.inputOutput, "Ferry's access to \(path) failed (\(self)). \(advice)", path: path, cause: self)
+        FerryError(
+            .inputOutput, "Ferry's access to \(path) failed (\(self)). \(advice)", path: path, cause: self,
+            detail: description)
     }
 
     private var advice: String {

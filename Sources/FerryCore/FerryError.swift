@@ -131,10 +131,13 @@ public struct FerryError: Error, Sendable {
     public var sequence: UInt64?
     /// The error behind this error.
     public var cause: (any Error)?
+    /// The part of the message that is no sentence of Ferry's: the words of the operating system, of SQLite, of a storage or of the
+    /// app, or names. Kept where the message is not (`FailureNote`).
+    package var detail: String?
 
     package init(
         _ code: Code, _ message: String, path: String? = nil, device: DeviceID? = nil, sequence: UInt64? = nil,
-        cause: (any Error)? = nil
+        cause: (any Error)? = nil, detail: String? = nil
     ) {
         self.code = code
         self.message = message
@@ -142,6 +145,7 @@ public struct FerryError: Error, Sendable {
         self.device = device
         self.sequence = sequence
         self.cause = cause
+        self.detail = detail
     }
 }
 

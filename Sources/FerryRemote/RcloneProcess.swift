@@ -75,7 +75,8 @@ final class RcloneProcess: Sendable {
         return FerryError(
             .containerMissing,
             "rclone cannot be started\(said.isEmpty ? "" : " (\(said))"). Is it installed, in version "
-                + "\(oldestVersion[0]).\(oldestVersion[1]) or later? What you write is kept and sent later.")
+                + "\(oldestVersion[0]).\(oldestVersion[1]) or later? What you write is kept and sent later.",
+            detail: said)
     }
 
     /// The environment for rclone: the person's own, but for what would change how this process speaks with it.

@@ -289,7 +289,8 @@ package final class RcloneStorage: ObjectStorage {
     private func missingLibrary(_ failure: HTTPFailure) -> FerryError {
         FerryError(
             .containerMissing,
-            "rclone cannot be asked: \(failure.reason). What you write is kept and sent later.", path: describe(""))
+            "rclone cannot be asked: \(failure.reason). What you write is kept and sent later.", path: describe(""),
+            detail: failure.reason)
     }
 
     private func tooLarge(_ key: String, _ maximumBytes: Int) -> FerryError {
@@ -317,25 +318,27 @@ package final class RcloneStorage: ObjectStorage {
         if says("quota exceeded", "quotaexceeded", "no space left", "insufficient storage", "storage full") {
             return FerryError(
                 .inputOutput, "\(location.remote) is full (\(said)). Changes wait until there is room.",
-                path: describe(key))
+                path: describe(key), detail: said)
         }
         if says("ratelimit", "rate limit", "too many requests", "slow down", "slowdown") {
             return FerryError(
                 .containerMissing,
                 "\(location.remote) asks for fewer requests (\(said)). Changes are kept, and tried again later.",
-                path: describe(key))
+                path: describe(key), detail: said)
         }
         if says("accessdenied", "access denied", "permission denied", "forbidden", "unauthorized", "invalid_grant")
             || says("error 403")
         {
             return FerryError(
-                .accessDenied, "\(location.remote) refuses to \(verb) \(describe(key)): \(said).", path: describe(key))
+                .accessDenied, "\(location.remote) refuses to \(verb) \(describe(key)): \(said).", path: describe(key),
+                detail: said)
         }
         let isOutage = key.isEmpty || says("no such host", "connection refused", "network is unreachable", "timeout")
         return FerryError(
             isOutage ? .containerMissing : .inputOutput,
             "rclone cannot \(verb) \(describe(key)): \(said.isEmpty ? "\(answer.status)" : said). "
-                + (isOutage ? "What you write is kept and sent later." : "Try again later."), path: describe(key))
+                + (isOutage ? "What you write is kept and sent later." : "Try again later."), path: describe(key),
+            detail: said.isEmpty ? "\(answer.status)" : said)
     }
 }
 
@@ -353,7 +356,8 @@ private enum UploadFolder {
             return try body(folder.path, "file")
         } catch let error as CocoaError {
             throw FerryError(
-                .inputOutput, "A file for rclone cannot be written: \(error.localizedDescription)", path: folder.path)
+                .inputOutput, "A file for rclone cannot be written: \(error.localizedDescription)", path: folder.path,
+                detail: error.localizedDescription)
         }
     }
 }

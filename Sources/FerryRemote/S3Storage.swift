@@ -261,12 +261,12 @@ package final class S3Storage: ObjectStorage {
             return FerryError(
                 .containerMissing,
                 "\(service) cannot be reached (\(failure.reason)). What you write is kept and sent later.",
-                path: describe(""))
+                path: describe(""), detail: failure.reason)
         case .certificate:
             return FerryError(
                 .containerMissing,
                 "The certificate of \(service) is not trusted (\(failure.reason)). Where it is your own, name its authority: "
-                    + "--ca-file.", path: describe(""))
+                    + "--ca-file.", path: describe(""), detail: failure.reason)
         case .tooLong:
             return FerryError(
                 .limitExceeded,
@@ -279,9 +279,11 @@ package final class S3Storage: ObjectStorage {
             return FerryError(
                 .containerMissing,
                 "\(service) cannot be reached: \(failure.reason). What you write is kept and sent later.",
-                path: describe(""))
+                path: describe(""), detail: failure.reason)
         case .impossible:
-            return FerryError(.inputOutput, "\(service) cannot be asked: \(failure.reason).", path: describe(""))
+            return FerryError(
+                .inputOutput, "\(service) cannot be asked: \(failure.reason).", path: describe(""),
+                detail: failure.reason)
         }
     }
 
@@ -308,7 +310,7 @@ package final class S3Storage: ObjectStorage {
                 .accessDenied,
                 "\(location.bucket) refuses (\(what)): the key \(profile)may not \(Self.verb(call.method, call.key)) "
                     + "\(describe(call.key)). It needs ListBucket on that prefix, and GetObject, PutObject and DeleteObject below.",
-                path: describe(call.key))
+                path: describe(call.key), detail: what)
         case (301, _), (307, _):
             return FerryError(
                 .containerMissing, "\(location.bucket) is in another region. Name it: --region.", path: describe(""))
@@ -316,16 +318,16 @@ package final class S3Storage: ObjectStorage {
             return FerryError(
                 .containerMissing,
                 "\(location.serviceName) asks for fewer requests (\(what)). Changes are kept, and tried again later.",
-                path: describe(call.key))
+                path: describe(call.key), detail: what)
         case (507, _), (_, "QuotaExceeded"), (_, "storage_cap_exceeded"):
             return FerryError(
                 .inputOutput, "\(location.bucket) is full (\(what)). Changes wait until there is room.",
-                path: describe(call.key))
+                path: describe(call.key), detail: what)
         default:
             return FerryError(
                 .inputOutput,
                 "\(location.serviceName) cannot \(Self.verb(call.method, call.key)) \(describe(call.key)): \(what). "
-                    + "Try again later.", path: describe(call.key))
+                    + "Try again later.", path: describe(call.key), detail: what)
         }
     }
 

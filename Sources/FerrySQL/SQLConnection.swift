@@ -198,26 +198,26 @@ package final class SQLConnection {
             FerryError(
                 .databaseCorrupt,
                 "SQLite finds the database damaged (\(message)). Nothing more is written to it. Move it away and run "
-                    + "`ferry join` with a new file to get everything back from the container.")
+                    + "`ferry join` with a new file to get everything back from the container.", detail: message)
         case SQLITE_FULL:
             FerryError(
                 .inputOutput,
-                "There is no room left on the disk of the database. Make room and try again; what was there is unchanged."
-            )
+                "There is no room left on the disk of the database. Make room and try again; what was there is unchanged.",
+                detail: message)
         case SQLITE_IOERR, SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM:
             FerryError(
                 .inputOutput,
                 "The database cannot be read or written: \(message). Check its disk and the permissions of its folder, "
-                    + "and try again.")
+                    + "and try again.", detail: message)
         case SQLITE_ERROR where isMissingPart(message):
             FerryError(
                 .missingFunction,
                 "The database's schema uses a collation or a function that this process does not have (\(message)). Sync "
-                    + "from the app that has it. Statement: \(sql.prefix(300))")
+                    + "from the app that has it. Statement: \(sql.prefix(300))", detail: message)
         default:
             FerryError(
                 .database, "SQLite refused a statement: \(message). Statement: \(sql.prefix(300))",
-                cause: SQLiteRefusal(message: message))
+                cause: SQLiteRefusal(message: message), detail: message)
         }
     }
 }

@@ -70,7 +70,7 @@ struct StoreExamination {
                 .init(
                     isOld ? .fault : .warning, "folder",
                     "Syncs have failed" + (unpublished > 0 ? ", and \(unpublished) changes wait" : "") + ": "
-                        + failure.message,
+                        + failure.note.error().message,
                     advice: "What is written here is safe meanwhile. Run `ferry sync` once the reason is gone.",
                     since: failure.sinceMilliseconds))
         }

@@ -27,7 +27,7 @@ package struct DeviceLock: Sendable {
             throw FerryError(
                 .inputOutput,
                 "The lock file beside the database cannot be made: \(String(cString: strerror(errno))). "
-                    + "Check the permissions of its folder.", path: path)
+                    + "Check the permissions of its folder.", path: path, detail: String(cString: strerror(errno)))
         }
         defer { close(descriptor) }
         try acquire(descriptor, waitMilliseconds)
@@ -42,7 +42,8 @@ package struct DeviceLock: Sendable {
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             if errno != EWOULDBLOCK && errno != EINTR {
                 throw FerryError(
-                    .inputOutput, "The lock file cannot be locked: \(String(cString: strerror(errno))).", path: path)
+                    .inputOutput, "The lock file cannot be locked: \(String(cString: strerror(errno))).", path: path,
+                    detail: String(cString: strerror(errno)))
             }
             if waited >= waitMilliseconds {
                 throw FerryError(

@@ -82,6 +82,6 @@ final class LeaderLock: Sendable {
         FerryError(
             .inputOutput,
             "The lock file beside the database cannot be \(what): \(String(cString: strerror(errno))). "
-                + "Check the permissions of its folder.", path: path)
+                + "Check the permissions of its folder.", path: path, detail: String(cString: strerror(errno)))
     }
 }

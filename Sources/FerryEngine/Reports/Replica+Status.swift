@@ -103,7 +103,7 @@ extension Replica {
         var place = StatusReport.ContainerPlace(
             id: identity.container.description, name: identity.containerName, path: identity.containerPath,
             kind: (try? ContainerLocation(identity.containerPath).kind) ?? "folder",  // a place was read before
-            reachable: problem == nil, problem: problem, failure: failure?.message,
+            reachable: problem == nil, problem: problem, failure: failure?.note.error().message,
             failingSinceMilliseconds: failure?.sinceMilliseconds)
         do {
             if let reason = try addMembership(to: &place, named: reading.names) { place.problem = reason }
@@ -157,8 +157,8 @@ extension Replica {
         for (device, reason) in reading.waiting where refusals[device] == nil && batch.problems[device] == nil {
             // The last sync stopped at the next changeset to replay.
             guard let next = batch.changesets.first(where: { $0.device == device })?.sequence else { continue }
-            let error = FerryError(
-                FerryError.Code(rawValue: reason.code), reason.message, device: device, sequence: next)
+            var error = reason.note.error(of: device)
+            if error.sequence == nil { error.sequence = next }
             if Self.isRefusal(error) { refusals[device] = error }
         }
         return Dictionary(

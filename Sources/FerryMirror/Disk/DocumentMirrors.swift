@@ -136,7 +136,8 @@ public final class DocumentMirrors: Sendable {
     public func list() throws -> [Mirror] {
         try mirrors.list().map { record in
             Mirror(
-                directory: URL(fileURLWithPath: record.directory), goneFiles: record.held, problem: record.problem,
+                directory: URL(fileURLWithPath: record.directory), goneFiles: record.held,
+                problem: record.problem?.error(),
                 sinceMilliseconds: record.sinceMilliseconds)
         }
     }

@@ -1,6 +1,7 @@
 import FerryCore
 import FerryDocuments
 import FerrySQL
+import FerryStore
 
 /// A directory that is kept in step, as the database knows it.
 package struct MirrorRecord: Sendable {
@@ -12,7 +13,7 @@ package struct MirrorRecord: Sendable {
     package var held = 0
     package var sinceMilliseconds: Int64?
     /// Why the last pass failed.
-    package var problem: FerryError?
+    package var problem: FailureNote?
 
     package init(id: MirrorID, directory: String, preference: IntakeWriter.Preference) {
         self.id = id
@@ -45,7 +46,7 @@ struct MirrorTable {
                 id: id, directory: row.string(1), preference: .init(rawValue: row.string(2)) ?? .both)
             record.held = row.int(3)
             record.sinceMilliseconds = row.isNull(4) ? nil : row.integer(4)
-            if !row.isNull(5) { record.problem = FerryError(FerryError.Code(rawValue: row.string(5)), row.string(6)) }
+            if !row.isNull(5) { record.problem = FailureNote(code: row.string(5), arguments: row.string(6)) }
             records.append(record)
         }
         return records
@@ -58,7 +59,8 @@ struct MirrorTable {
             VALUES (?, ?, ?, ?, ?, ?, ?)
             """, .blob(mirror.id.bytes[...]), .text(mirror.directory), .text(mirror.preference.rawValue),
             .integer(Int64(mirror.held)), mirror.sinceMilliseconds.map { .integer($0) } ?? .null,
-            mirror.problem.map { .text($0.code.rawValue) } ?? .null, mirror.problem.map { .text($0.message) } ?? .null)
+            mirror.problem.map { .text($0.code.rawValue) } ?? .null, mirror.problem.map { .text($0.arguments) } ?? .null
+        )
     }
 
     /// Forgets a mirror with all that is known of its files.

@@ -188,8 +188,8 @@ package struct Mirrors: Sendable {
 
     private func note(_ mirror: MirrorRecord, held: Int, _ problem: FerryError?) throws {
         guard var present = try list().first(where: { $0.id == mirror.id }) else { return }
-        let isSame = present.problem?.code == problem?.code && present.problem?.message == problem?.message
-        if present.held == held, isSame { return }
+        let problem = problem.map(FailureNote.init)
+        if present.held == held, present.problem == problem { return }
         let isOver = held == 0 && problem == nil
         if present.held == 0 || isOver {
             present.sinceMilliseconds = isOver ? nil : replica.environment.clock.milliseconds()

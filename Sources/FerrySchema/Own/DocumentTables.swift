@@ -39,9 +39,9 @@ package enum DocumentTables {
         CREATE TABLE ferry_chunk_use(
             chunk BLOB NOT NULL, content BLOB NOT NULL, PRIMARY KEY(chunk, content)) WITHOUT ROWID;
         CREATE INDEX ferry_chunk_use_content ON ferry_chunk_use(content);
-        -- The packs that ferry_chunk speaks of; a problem is why a pack's list cannot be used.
+        -- The packs that ferry_chunk speaks of; a problem is the code for which a pack's list cannot be used.
         CREATE TABLE ferry_pack_local(pack BLOB PRIMARY KEY NOT NULL, problem TEXT) WITHOUT ROWID;
-        -- The contents that ferry_chunk_use speaks of; a problem is why a content's list cannot be used.
+        -- The contents that ferry_chunk_use speaks of; a problem is the code for which a content's list cannot be used.
         CREATE TABLE ferry_content_local(content BLOB PRIMARY KEY NOT NULL, problem TEXT) WITHOUT ROWID;
         -- What a person chose, whether a content is whole beside the database, when it was last used, why it cannot be fetched
         -- (a code of FerryError, a file, a device), and since when. Times in milliseconds.
@@ -61,7 +61,7 @@ package enum DocumentTables {
     /// The tables of mirrors, which stay on the device. A store has them from its first mirror on.
     package static let createMirrors = """
         -- The directories that are kept in step, what to do where a file and a document meet (`prefer`), how many deletions wait for a
-        -- person's word, since when, and why the last pass failed.
+        -- person's word, since when, and why the last pass failed: a code of FerryError, and its arguments (FailureNote).
         CREATE TABLE ferry_mirror(
             id BLOB PRIMARY KEY NOT NULL, directory TEXT NOT NULL, prefer TEXT NOT NULL, held INTEGER NOT NULL DEFAULT 0,
             since INTEGER, code TEXT, problem TEXT) WITHOUT ROWID;

@@ -62,10 +62,7 @@ package struct ChunkIndex {
     private func takePack(_ key: FieldValue) throws {
         var problem: String?
         do {
-            guard let id = PackID(key), let pack = try ContentRows(connection).pack(id) else {
-                throw ByteReader.malformed("a pack's ID is impossible")
-            }
-            for entry in pack.directory.entries {
+            for entry in try packEntries(key) {
                 try connection.execute(
                     "INSERT OR IGNORE INTO ferry_chunk(chunk, pack, offset, form, stored, size) VALUES (?, ?, ?, ?, ?, ?)",
                     .blob(entry.id.bytes[...]), key, .integer(Int64(entry.place.offset)),
@@ -73,7 +70,7 @@ package struct ChunkIndex {
                     .integer(Int64(entry.place.count)))
             }
         } catch let error as FerryError where error.code == .damagedFile {
-            problem = error.message
+            problem = error.code.rawValue
         }
         try connection.execute(
             "INSERT INTO ferry_pack_local(pack, problem) VALUES (?, ?)", key, problem.map { .text($0) } ?? .null)
@@ -82,16 +79,12 @@ package struct ChunkIndex {
     private func takeContent(_ key: FieldValue) throws {
         var problem: String?
         do {
-            guard let id = ContentID(key), let content = try ContentRows(connection).content(id) else {
-                throw ByteReader.malformed("a content's ID is impossible")
-            }
-            for chunk in content.list.chunks {
+            for chunk in try contentChunks(key) {
                 try connection.execute(
-                    "INSERT OR IGNORE INTO ferry_chunk_use(chunk, content) VALUES (?, ?)", .blob(chunk.id.bytes[...]),
-                    key)
+                    "INSERT OR IGNORE INTO ferry_chunk_use(chunk, content) VALUES (?, ?)", .blob(chunk.bytes[...]), key)
             }
         } catch let error as FerryError where error.code == .damagedFile {
-            problem = error.message
+            problem = error.code.rawValue
         }
         try connection.execute(
             "INSERT INTO ferry_content_local(content, problem) VALUES (?, ?)", key, problem.map { .text($0) } ?? .null)
@@ -155,14 +148,39 @@ package struct ChunkIndex {
             .compactMap { row in ChunkID(row[0]).map { ($0, row[1].number) } }
     }
 
-    /// Rows of packs and contents that no Ferry writes, with the reason.
+    /// Rows of packs and contents that no Ferry writes, with the reason: each is read again.
     package func problems() throws -> [(row: String, reason: String)] {
-        try connection.rows(
-            """
-            SELECT hex(pack), problem FROM ferry_pack_local WHERE problem IS NOT NULL
-            UNION ALL SELECT hex(content), problem FROM ferry_content_local WHERE problem IS NOT NULL
-            """
-        ).map { ($0[0].text, $0[1].text) }
+        try problems("SELECT hex(pack), pack FROM ferry_pack_local WHERE problem IS NOT NULL", packEntries)
+            + problems("SELECT hex(content), content FROM ferry_content_local WHERE problem IS NOT NULL", contentChunks)
+    }
+
+    private func problems<List>(
+        _ query: String, _ read: (FieldValue) throws -> List
+    ) throws -> [(row: String, reason: String)] {
+        try connection.rows(query).compactMap { row in
+            do {
+                _ = try read(row[1])
+                return nil
+            } catch let error as FerryError where error.code == .damagedFile {
+                return (row[0].text, error.message)
+            }
+        }
+    }
+
+    /// - Throws: `damagedFile` for a row that no Ferry writes.
+    private func packEntries(_ key: FieldValue) throws -> [PackDirectory.Entry] {
+        guard let id = PackID(key), let pack = try ContentRows(connection).pack(id) else {
+            throw ByteReader.malformed("a pack's ID is impossible")
+        }
+        return pack.directory.entries
+    }
+
+    /// - Throws: `damagedFile` for a row that no Ferry writes.
+    private func contentChunks(_ key: FieldValue) throws -> [ChunkID] {
+        guard let id = ContentID(key), let content = try ContentRows(connection).content(id) else {
+            throw ByteReader.malformed("a content's ID is impossible")
+        }
+        return content.list.chunks.map(\.id)
     }
 }
 

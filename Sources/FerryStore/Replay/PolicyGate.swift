@@ -159,7 +159,7 @@ struct PolicyGate {
         if let obstacle = obstacles[foldedName(changes.name)] {
             return FerryError(
                 .missingFunction, "It changes the table \(changes.name). \(obstacle)", device: changeset.device,
-                sequence: changeset.sequence)
+                sequence: changeset.sequence, detail: changes.name)
         }
         return registry.table(named: changes.name)?.unknownPolicy(hooks).map { setting in
             FerryError(
@@ -168,7 +168,8 @@ struct PolicyGate {
                     + "“\(setting.word)”, which is not known here. "
                     + (setting.word.hasPrefix("hook:")
                         ? "Sync from the app that has this hook." : "Update Ferry on this device."),
-                device: changeset.device, sequence: changeset.sequence)
+                device: changeset.device, sequence: changeset.sequence,
+                detail: "\(setting.target.text): \(setting.word)")
         }
     }
 }

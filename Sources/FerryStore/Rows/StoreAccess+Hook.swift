@@ -16,11 +16,13 @@ extension StoreAccess {
                 }
             }
         } catch {
-            let reason = (error as? FerryError)?.message ?? "\(error)"
+            let known = error as? FerryError
+            let reason = known?.message ?? "\(error)"
             throw FerryError(
                 .replayHookFailed,
                 "The app's willCommitReplay failed, so nothing was replayed: \(reason) "
-                    + "It is tried again with the next pass.", cause: error)
+                    + "It is tried again with the next pass.", cause: error,
+                detail: known.map(\.detail) ?? "\(error)")
         }
     }
 }

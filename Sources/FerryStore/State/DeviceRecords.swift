@@ -56,7 +56,7 @@ extension DeviceRecord {
             record.checksum = row.id(7)
             if !row.isNull(8) {
                 record.waiting = StallReason(
-                    FerryError(FerryError.Code(rawValue: row.string(8)), row.string(9)), since: row.integer(10))
+                    FailureNote(code: row.string(8), arguments: row.string(9)), since: row.integer(10))
             }
             records.append(record)
         }
@@ -110,7 +110,7 @@ extension DeviceTable {
                 INSERT INTO ferry_device(id, name, sequence, time, code, problem, since)
                 VALUES (?1, '', 0, 0, ?2, ?3, ?4)
                 ON CONFLICT(id) DO UPDATE SET code = ?2, problem = ?3, since = ?4
-                """, .blob(device.bytes[...]), .text(reason.code), .text(reason.message),
+                """, .blob(device.bytes[...]), .text(reason.note.code.rawValue), .text(reason.note.arguments),
                 .integer(reason.sinceMilliseconds))
         }
     }

@@ -50,9 +50,8 @@ extension Store {
         if let known, let error, known.isSame(as: error) { return }
         if known == nil && error == nil { return }
         try note { connection in
-            let meta = MetaTable(connection: connection)
-            guard let error else { return try meta.set(.failure, "") }
-            try meta.set(.failure, json: StallReason(error, since: clock.milliseconds()))
+            try StallReason.record(
+                error, known: known, MetaTable(connection: connection), now: clock.milliseconds())
         }
     }
 }

@@ -72,6 +72,29 @@ final class WaitingTests: XCTestCase {
             try household.replica.sync().waiting.map(\.sinceMilliseconds), [household.clock.milliseconds()])
     }
 
+    func testNoTableHasASentence() throws {
+        let household = try Household()
+        let file = try household.publish()
+        try Data("no segment".utf8).write(to: file)
+        let waiting = try household.replica.sync().waiting
+        XCTAssertEqual(waiting.count, 1)
+        let folder = household.fleet.containerPath
+        try FileManager.default.moveItem(atPath: folder, toPath: folder + ".away")
+        XCTAssertThrowsError(try household.replica.sync())
+        let saved = try household.fleet.shell(
+            1,
+            """
+            SELECT problem FROM ferry_device WHERE problem IS NOT NULL
+            UNION ALL SELECT value FROM ferry_meta WHERE name = 'failure'
+            """
+        ).split(separator: "\n")
+        XCTAssertEqual(saved.count, 2)
+        XCTAssertTrue(saved.allSatisfy { $0.hasPrefix("{") && !$0.contains(". ") }, "\(saved)")
+        // Who reads them gets sentences.
+        let failure = try XCTUnwrap(household.replica.status().container.failure)
+        XCTAssertTrue(failure.contains(folder) && failure.hasSuffix("."), failure)
+    }
+
     func testAWaitThatLastsWritesNothing() throws {
         let household = try Household()
         try Data().write(to: household.publish())

@@ -91,6 +91,33 @@ final class EncodingTests: XCTestCase {
         }
     }
 
+    func testCharactersOfSeveralBytesSurviveEveryPlaceBetweenPieces() throws {
+        let samples: [(name: String, bytes: [UInt8], text: String)] = [
+            ("Shift_JIS", [0x93, 0xFA, 0x96, 0x7B], "日本"), ("EUC-JP", [0xC6, 0xFC, 0xCB, 0xDC], "日本"),
+            ("Big5", [0xA4, 0xA4, 0xA4, 0xE5], "中文"), ("GB18030", [0xFE, 0x5C, 0xD6, 0xD0], "㘎中"),
+        ]
+        // Pieces are 64 KiB.
+        let count = 20_000
+        for (name, bytes, text) in samples {
+            for shift in 0..<bytes.count {
+                let parts = document("|", encoding: name).split(separator: "|").map { Array($0.utf8) }
+                let filler = [UInt8](repeating: UInt8(ascii: "x"), count: shift)
+                let body = [[UInt8]](repeating: bytes, count: count).joined()
+                let parsed = parse(bytes: parts[0] + filler + body + parts[1])
+                let expected = String(repeating: "x", count: shift) + String(repeating: text, count: count)
+                XCTAssertTrue(parsed.titles == [expected], "\(name), shift \(shift)")
+                XCTAssertEqual(parsed.feed?.repairs, [], "\(name), shift \(shift)")
+            }
+        }
+    }
+
+    func testBytesThatAreNotOfTheEncodingAreMendedAndCounted() {
+        let parts = document("|", encoding: "Shift_JIS").split(separator: "|").map { Array($0.utf8) }
+        let parsed = parse(bytes: parts[0] + [0x93, 0xFA, 0xFF, 0x96, 0x7B] + parts[1])
+        XCTAssertEqual(parsed.titles, ["日\u{FFFD}本"])
+        XCTAssertEqual(parsed.feed?.repairs, ["1 character was not in the encoding that the feed says it is in"])
+    }
+
     func testEveryCharacterSurvivesEveryPlaceBetweenPieces() throws {
         // Pieces are 64 KiB; the title moves over the seam byte by byte.
         for shift in 0..<24 {

@@ -75,6 +75,58 @@ final class JSONFeedTests: XCTestCase {
         XCTAssertEqual(parsed.error?.message, "the feed is not well-formed JSON at byte 27; tell its publisher")
     }
 
+    func testReadsRSSInJSON() throws {
+        let parsed = parse(
+            #"""
+            {"rss": {"version": "2.0", "channel": {
+                "title": "Ferries &amp; Boats", "link": "https://example.org/", "description": "About ships",
+                "language": "en-us", "lastBuildDate": "Sun, 22 Nov 2026 10:00:00 GMT", "ttl": 90,
+                "cloud": {"domain": "rpc.example.org", "port": 80}, "image": {"url": "/logo.png", "title": "F"},
+                "item": [
+                    {"title": "Swan", "link": "/2026/swan", "pubDate": "Sat, 21 Nov 2026 09:30:00 EST",
+                     "description": "<p>In short</p>", "author": "bob@example.org (Bob)", "dc:creator": "Carol",
+                     "guid": {"isPermaLink": false, "#value": "swan-1"}, "category": ["Ships", {"domain": "d", "#value": "News"}],
+                     "enclosure": {"url": "https://example.org/swan.mp3", "length": 12345, "type": "audio/mpeg"},
+                     "comments": "https://example.org/c"},
+                    {"guid": "https://example.org/second", "description": "no title"}
+                ]}}}
+            """#)
+        XCTAssertNil(parsed.error)
+        let feed = try XCTUnwrap(parsed.feed)
+        XCTAssertEqual(feed.format, FeedFormat(.rss, version: "2.0"))
+        XCTAssertEqual([feed.title, feed.link, feed.language], ["Ferries & Boats", "https://example.org/", "en-us"])
+        XCTAssertEqual(feed.minutesToLive, 90)
+        XCTAssertEqual(feed.image, "https://example.org/logo.png")
+        XCTAssertEqual(feed.extensions.map(\.name), ["cloud"])
+        XCTAssertEqual(feed.extensions[0].attribute("port"), "80")
+        XCTAssertEqual(parsed.announcedFeed, feed)
+        let article = try XCTUnwrap(parsed.articles.first)
+        XCTAssertEqual(
+            [article.guid, article.title, article.link], ["swan-1", "Swan", "https://example.org/2026/swan"])
+        XCTAssertEqual(article.published, try date("2026-11-21T14:30:00Z"))
+        XCTAssertEqual(article.authorNames, ["Bob", "Carol"])
+        XCTAssertEqual(
+            article.categories, [ParsedCategory(term: "Ships"), ParsedCategory(term: "News", scheme: "d")])
+        XCTAssertEqual(
+            article.enclosures,
+            [ParsedEnclosure(url: "https://example.org/swan.mp3", type: "audio/mpeg", byteCount: 12345)])
+        XCTAssertEqual(article.extensions.map(\.name), ["comments"])
+        XCTAssertEqual(parsed.articles.map(\.guid), ["swan-1", "https://example.org/second"])
+    }
+
+    func testRSSInJSONIsTheSameInAnyOrder() throws {
+        let parsed = parse(
+            #"{"rss":{"channel":{"item":{"guid":"one","title":"1"},"title":"T"},"version":"2.0"}}"#)
+        XCTAssertEqual(parsed.articles.map(\.guid), ["one"])
+        XCTAssertEqual(parsed.feed?.title, "T")
+        XCTAssertEqual(parsed.feed?.format, FeedFormat(.rss, version: "2.0"))
+        XCTAssertEqual(parse(#"{"rss":{"version":"2.0"}}"#).error?.code, .notAFeed)
+        XCTAssertEqual(parse(#"{"rss":7}"#).error?.code, .notAFeed)
+        let cut = parse(#"{"rss":{"channel":{"title":"T","item":[{"guid":"1"},{"guid":"2"#)
+        XCTAssertEqual(cut.articles.map(\.guid), ["1"])
+        XCTAssertEqual(cut.error?.code, .cutOff)
+    }
+
     func testOtherJSONIsNoFeed() {
         XCTAssertEqual(parse(#"{"a": [1, 2]}"#).error?.code, .notAFeed)
         XCTAssertEqual(parse("{}").error?.code, .notAFeed)

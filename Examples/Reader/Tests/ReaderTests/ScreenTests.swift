@@ -43,6 +43,8 @@ final class ScreenTests: XCTestCase {
     }
 
     func testAScreenThatIsTooSmallSaysSo() {
+        XCTAssertTrue(TestScreen(articles: articles(1...1)).lines[0].contains("· 1 article"))
+        XCTAssertFalse(TestScreen(articles: articles(1...1)).lines[0].contains("1 articles"))
         let screen = TestScreen(columns: 15, rows: 3, articles: articles(1...3))
         XCTAssertEqual(screen.lines, ["too small", "", ""])
     }

@@ -69,7 +69,8 @@ struct SystemDecoding: TextDecoding {
                 var target = room.baseAddress?.assumingMemoryBound(to: CChar.self)
                 var targetLeft = room.count
                 let result = iconv(handle.descriptor, &source, &sourceLeft, &target, &targetLeft)
-                let code = result == .max ? errno : 0
+                // C's (size_t)-1: https://pubs.opengroup.org/onlinepubs/9799919799/functions/iconv.html
+                let code = result == -1 ? errno : 0
                 return (input.count - offset - sourceLeft, room.count - targetLeft, code)
             }
         }

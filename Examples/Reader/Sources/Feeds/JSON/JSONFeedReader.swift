@@ -1,13 +1,16 @@
 import Foundation
 
-/// Reads a JSON Feed in pieces: the members of its outermost object one by one, and those of `items` each for itself.
+/// Reads a JSON Feed, or RSS in JSON, in pieces: the members of the outermost objects one by one, and articles each for itself.
 ///
 /// What is in memory at a time is one value and the piece of the document that it is in.
 final class JSONFeedReader {
     private let maximumValueBytes: Int
     private let skipsArticles: Bool
     private let deliver: (FeedEvent) throws -> Void
+    private let documentURL: URL?
     private var mapper: JSONFeedMapper
+    /// Takes the parts of RSS in JSON; `nil` in a JSON Feed.
+    private var rssMapper: XMLFeedMapper?
     private var isFeedDelivered = false
 
     private var text: DecodedText?
@@ -20,6 +23,7 @@ final class JSONFeedReader {
         documentURL: URL?, maximumValueBytes: Int, skipsArticles: Bool, deliver: @escaping (FeedEvent) throws -> Void
     ) {
         mapper = JSONFeedMapper(base: BaseAddress(documentURL))
+        self.documentURL = documentURL
         self.maximumValueBytes = maximumValueBytes
         self.skipsArticles = skipsArticles
         self.deliver = deliver
@@ -30,20 +34,20 @@ final class JSONFeedReader {
         self.text = text
         buffer = beginning
         defer { self.text = nil }
-        try expect("{")
         var hasItems = false
-        if try !skip("}") {
-            repeat {
-                guard case .string(let name) = try value() else { throw malformed() }
-                try expect(":")
-                if name == "items", try peek() == UInt8(ascii: "[") {
-                    hasItems = true
-                    try items()
-                } else {
-                    mapper.take(name, try value())
-                }
-            } while try skip(",")
-            try expect("}")
+        try members { name in
+            if name == "items", try peek() == UInt8(ascii: "[") {
+                hasItems = true
+                try items { try deliverItem($0) }
+            } else if name == "rss", rssMapper == nil, try peek() == UInt8(ascii: "{") {
+                try rss()
+            } else {
+                mapper.take(name, try value())
+            }
+        }
+        if let rssMapper {
+            try rssMapper.deliverFeed()
+            return rssMapper.currentFeed
         }
         guard hasItems || mapper.saysItIsAFeed else {
             throw FeedError(.notAFeed, "this is JSON, but not a JSON Feed: it has no items; check the address")
@@ -52,19 +56,65 @@ final class JSONFeedReader {
         return mapper.feed
     }
 
-    private func items() throws {
+    /// Reads an object, and calls `body` where the value of each member begins.
+    private func members(_ body: (_ name: String) throws -> Void) throws {
+        try expect("{")
+        if try skip("}") { return }
+        repeat {
+            guard case .string(let name) = try value() else { throw malformed() }
+            try expect(":")
+            try body(name)
+        } while try skip(",")
+        try expect("}")
+    }
+
+    /// Reads a list of articles.
+    private func items(_ take: (JSONValue) throws -> Void) throws {
         try expect("[")
         if try skip("]") { return }
         repeat {
-            if skipsArticles {
-                try passValue()
-            } else {
-                let item = try value()
-                try deliverFeed()
-                try deliver(.article(mapper.article(from: item)))
-            }
+            if skipsArticles { try passValue() } else { try take(value()) }
         } while try skip(",")
         try expect("]")
+    }
+
+    private func deliverItem(_ item: JSONValue) throws {
+        try deliverFeed()
+        try deliver(.article(mapper.article(from: item)))
+    }
+
+    // MARK: RSS in JSON
+
+    private func rss() throws {
+        let mapper = XMLFeedMapper(documentURL: documentURL, deliver: deliver)
+        var root = FeedElement(name: "rss")
+        try members { name in
+            if name == "channel", rssMapper == nil, try peek() == UInt8(ascii: "{") {
+                _ = try mapper.begin(root: root)
+                rssMapper = mapper
+                try channel(mapper)
+            } else if name == "version", let version = try value().text {
+                root.attributes = [FeedAttribute(name: "version", value: version)]
+                if rssMapper != nil { _ = try mapper.begin(root: root) }
+            } else {
+                try passValue()
+            }
+        }
+    }
+
+    private func channel(_ mapper: XMLFeedMapper) throws {
+        func take(_ item: JSONValue) throws {
+            for element in item.rssElements(named: "item") { try mapper.receive(articleElement: element) }
+        }
+        try members { name in
+            if name == "item", try peek() == UInt8(ascii: "[") {
+                try items(take)
+            } else if name == "item" {
+                if skipsArticles { try passValue() } else { try take(value()) }
+            } else {
+                for element in try value().rssElements(named: name) { try mapper.receive(feedElement: element) }
+            }
+        }
     }
 
     private func deliverFeed() throws {

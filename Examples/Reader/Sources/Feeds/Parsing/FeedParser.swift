@@ -12,8 +12,8 @@ public enum FeedEvent: Sendable {
 
 /// Reads a feed of any format, one article at a time, in memory that does not grow with the feed.
 ///
-/// It reads RSS 0.9 to 2.0, RSS 1.0 (RDF), Atom 0.3 and 1.0 with the dialect of the iTunes charts, and JSON Feed. The
-/// format is found from the content; names of files and media types are not asked. Nothing is ever loaded from
+/// It reads RSS 0.9 to 2.0 in XML and in JSON, RSS 1.0 (RDF), Atom 0.3 and 1.0 with the dialect of the iTunes charts, and
+/// JSON Feed. The format is found from the content; names of files and media types are not asked. Nothing is ever loaded from
 /// elsewhere, and XML entities that a feed defines are not expanded.
 ///
 /// `parse` works synchronously on the calling thread. Articles arrive in the document's order, the newest first by

@@ -7,6 +7,7 @@ public enum FeedDate {
     /// - RFC 822: with or without the day of the week, seconds and zone; two-digit years (below 50: this century); full
     ///   names of months; zones by name, as `+0100`, `+01:00` or `GMT+1`; 12-hour times with AM or PM.
     /// - C's form, `Mon Jan 5 10:00:00 UTC 2026`, and `January 5, 2026`.
+    /// - `2020/1/10 14:33:00`: year, month and day in numbers of any length, with slashes, dots or dashes.
     /// - ISO 8601 and RFC 3339: from a year alone to fractions of a second, with `T` or a space, with or without a zone.
     ///
     /// A date without a zone is in UTC, one without a time is at midnight. A day that a month does not have is no date.
@@ -14,7 +15,7 @@ public enum FeedDate {
         let text = text.trimmed
         guard text.utf8.count <= 100, let first = text.utf8.first else { return nil }
         let parts =
-            if isDigit(first), let iso = iso8601(text) { iso } else { rfc822(text) }
+            if isDigit(first), let numeric = iso8601(text) ?? numeric(text) { numeric } else { rfc822(text) }
         return parts?.date
     }
 
@@ -89,6 +90,36 @@ public enum FeedDate {
         if scanner.isAtEnd { return parts }
         guard let offset = zoneOffset(String(scanner.rest)) else { return nil }
         parts.offsetSeconds = offset
+        return parts
+    }
+
+    // MARK: Numbers alone
+
+    /// A date with the year first, and numbers of any length: `2020/1/10 14:33:00`, `2020.1.10`, `2020-1-10T4:05`.
+    private static func numeric(_ text: String) -> Parts? {
+        var scanner = DateScanner(text)
+        var parts = Parts()
+        guard let year = scanner.digits(exactly: 4), let sign = scanner.rest.first, "/.-".contains(sign) else {
+            return nil
+        }
+        _ = scanner.skip(sign)
+        guard let month = scanner.digits(upTo: 2), scanner.skip(sign), let day = scanner.digits(upTo: 2) else {
+            return nil
+        }
+        (parts.year, parts.month, parts.day) = (year, month, day)
+        if scanner.isAtEnd { return parts }
+        guard scanner.skip("T") || scanner.skip(" ") else { return nil }
+        let words = scanner.rest.split(whereSeparator: \.isWhitespace).map(String.init)
+        guard let first = words.first, words.count <= 3, let time = time(first) else { return nil }
+        (parts.hour, parts.minute, parts.second) = time
+        for word in words.dropFirst() {
+            if ["am", "pm"].contains(word.lowercased()), (1...12).contains(parts.hour) {
+                parts.hour = parts.hour % 12 + (word.lowercased() == "pm" ? 12 : 0)
+            } else {
+                guard let offset = zoneOffset(word) else { return nil }
+                parts.offsetSeconds = offset
+            }
+        }
         return parts
     }
 

@@ -182,7 +182,8 @@ final class ScreenLoop {
                 var done = 0
                 let results = try await Refresher(library).refresh(feeds) { progress in
                     let counts = progress.counts
-                    continuation.yield(.screen(.status("\(progress.feed.name): \(counts.all) articles read …")))
+                    let articles = counts.all == 1 ? "1 article" : "\(counts.all) articles"
+                    continuation.yield(.screen(.status("\(progress.feed.name): \(articles) read …")))
                 } finished: { result in
                     done += 1
                     tell("\(done) of \(feeds.count): \(result.line)")

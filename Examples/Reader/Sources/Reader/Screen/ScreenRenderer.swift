@@ -51,7 +51,7 @@ struct ScreenRenderer {
             if !article.article.isRead { words.append("unread") }
         } else {
             words.append(state.feeds.first { $0.id == state.query.feed }?.name ?? "All feeds")
-            words.append("\(state.listing.count) articles")
+            words.append(state.listing.count == 1 ? "1 article" : "\(state.listing.count) articles")
             if state.query.unreadOnly { words.append("unread only") }
             if let search = state.query.search { words.append("“\(search)”") }
         }
