@@ -123,6 +123,7 @@ struct JoinCommand: DatabaseCommand {
         }
         try reportRows(report, console)
         try TableListing(report.tables, report.leftOut).say(console)
+        try warnOfEmptyNotes(report, console)
         RowsWithoutKey.warn(report.rowsWithoutKey, console)
         try PlainReferenceListing(report.plainReferences).say(console)
         try reportMatchingKeys(report, console)
@@ -165,6 +166,16 @@ struct JoinCommand: DatabaseCommand {
                 + (report.dryRun
                     ? "join with `--match keys`: then they are the same rows."
                     : "join a copy from before this with `--match keys`: then they are the same rows."))
+    }
+
+    /// The notes of migration tools stay on each device. A database that was made here has none, and the whole schema all the same.
+    private func warnOfEmptyNotes(_ report: JoinReport, _ console: Console) throws {
+        guard let notes = report.emptyNotes else { return }
+        let tables = notes.joined(separator: ", ")
+        console.warn(
+            "\(tables) \(notes.count == 1 ? "is" : "are") empty here, so the app may run its migrations again and fail. Copy the rows "
+                + "from another device before the app starts: sqlite3 other.sqlite '.dump \(notes[0]) --data-only' | sqlite3 "
+                + "\(argument.database)")
     }
 
     private static func tables(_ names: [String]) -> String {

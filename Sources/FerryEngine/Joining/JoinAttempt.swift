@@ -103,9 +103,18 @@ struct JoinAttempt {
             leftOut: (leftOut + schema.created.leftOut).map { .init(name: $0.name, reason: $0.reason) }, rows: compared,
             matchingKeys: rows?.matchingKeys ?? 0, removed: rows?.removed ?? 0, conflicts: sync.conflicts,
             hidden: status.hidden, waiting: sync.waiting, plainReferences: try store.plainReferences(),
-            rowsWithoutKey: rowsWithoutKey, refusedSchemas: schema.refused,
+            rowsWithoutKey: rowsWithoutKey, refusedSchemas: schema.refused, emptyNotes: emptyNotes(leftOut),
             durationMilliseconds: environment.clock.milliseconds() - start)
         return (replica, report)
+    }
+
+    /// The tables of migration tools that this join made: their rows stay on each device.
+    private func emptyNotes(_ leftOut: [LeftOutTable]) -> [String]? {
+        let notes = (leftOut + schema.created.leftOut).map(\.name).filter { name in
+            TrackingPlan.bookkeepingTables.contains(foldedName(name))
+                && schema.created.tables.contains { equalNames($0, name) }
+        }
+        return notes.isEmpty ? nil : notes
     }
 
     /// True if the container has a file of a device's log.

@@ -308,6 +308,9 @@ public struct JoinReport: Codable, Equatable, Sendable {
     package var rowsWithoutKey: Int
     /// Newer schemas in the container that cannot be made here; an older schema was taken.
     package var refusedSchemas: [RefusedSchema]
+    /// Tables made here in which the app's migration tool notes its work, and which are empty; `nil` without any. The tool may do all of
+    /// its work again.
+    package var emptyNotes: [String]?
     package var durationMilliseconds: Int64
 
     /// A device's schema that cannot be made in the joining database.

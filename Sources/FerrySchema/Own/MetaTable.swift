@@ -108,6 +108,8 @@ package struct MetaTable {
         case schemaUnsent
         /// A checksum of the schema that this device sent last.
         case sentSchema
+        /// The `PRAGMA user_version` that this device sent last.
+        case sentUserVersion
         /// The container's tracked tables as received, as JSON.
         case tracked
         /// The newest schema in all logs, as JSON.

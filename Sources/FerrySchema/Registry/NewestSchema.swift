@@ -40,6 +40,14 @@ package struct NewestSchema {
     /// Records the schema that this device sends; `nil`: the next one goes out, whatever it is.
     package func noteSent(_ record: SchemaRecord?) throws {
         try meta.set(.sentSchema, record.map(Self.checksum) ?? "")
+        if let record { try meta.set(.sentUserVersion, record.userVersion) }
+    }
+
+    /// True if the app has given the database another `user_version` since this device sent its schema. SQLite's version of the schema
+    /// stays the same then.
+    package func hasOtherUserVersion(_ connection: SQLConnection) throws -> Bool {
+        guard let sent = try meta.integer(.sentUserVersion) else { return false }
+        return try sent != Int64(connection.count("PRAGMA user_version"))
     }
 
     private static func checksum(_ record: SchemaRecord) throws -> String {

@@ -47,6 +47,8 @@ struct CaptureHistory {
 
     var tracks: [Int: [ObjectID: Track]] = [:]
     var examined: [Int: [ObjectID: Examination]] = [:]
+    /// The first keys of new rows whose key changed before the record of their insertion, by table.
+    private var movedBefore: [Int: Set<[FieldValue]>] = [:]
     var ledger = KeyLedger()
     /// Advanced past every assigned time.
     var clock: HybridClock
@@ -96,6 +98,7 @@ struct CaptureHistory {
         let table = note.table
         switch note.event {
         case .insert:
+            if movedBefore[table.id]?.remove(note.key) != nil { return }
             let object = try insertedObject(note)
             let track = try self.track(object.id, table, key: note.key, isFresh: object.isFresh)
             let time = self.time(for: track, note.time, togglesLife: track.isDeleted)
@@ -138,7 +141,13 @@ struct CaptureHistory {
                 ReferenceNote(
                     column: column, time: note.time, former: try portable(note.value, table.columns[column])))
         case .rekey:
-            guard let object = try self.object(table, [note.value]) else { return }
+            guard let object = try self.object(table, [note.value]) else {
+                // A trigger that the app made later runs before Ferry's, and has moved the new row. The record of the insertion follows.
+                movedBefore[table.id, default: []].insert([note.value])
+                var insertion = note
+                insertion.event = .insert
+                return try take(insertion)
+            }
             try displaceHolder(of: note.key, table, unlessIts: object)
             if let known = try self.object(table, note.key), known != object {
                 recordTakenKey(note, from: known)

@@ -61,7 +61,10 @@ extension StoreSession {
         }
         outcome.rowsWithoutKey += captured?.rowsWithoutKey ?? 0
         // While a table is leaving, the described schema is not the schema this device is about to show.
-        let mayBeNews = try access.registry.leaving.isEmpty && access.meta.integer(.schemaUnsent) == 1
+        let mayBeNews =
+            try access.registry.leaving.isEmpty
+            && (access.meta.integer(.schemaUnsent) == 1
+                || NewestSchema(connection).hasOtherUserVersion(connection))
         let schema = mayBeNews ? try unsentSchema() : nil
         let isSchemaNews = schema != nil
         if mayBeNews, !isSchemaNews { try access.meta.set(.schemaUnsent, 0) }
