@@ -60,7 +60,7 @@ struct Publisher {
     /// Puts the parts of a segment's large values into the container.
     /// - Returns: the bytes of their files.
     private func publishParts(of entry: OutboxEntry, under epoch: EpochID?) throws -> Int {
-        let segment = entry.first...entry.last
+        let segment = entry.numbers
         var byteCount = 0
         for part in try store.segmentParts(of: segment) {
             let file = try store.partFile(part.checksum, of: segment)

@@ -40,7 +40,7 @@ extension Container {
 extension Store {
     /// The parts of an entry of the outbox.
     func partSource(of entry: OutboxEntry) -> PartSource {
-        .files(read: { try self.partFile($0.checksum, of: entry.first...entry.last) }, place: { _ in nil })
+        .files(read: { try self.partFile($0.checksum, of: entry.numbers) }, place: { _ in nil })
     }
 }
 

@@ -32,15 +32,15 @@ struct LogReach {
 
     /// True if the files with a changeset have large values, and parts of these are not there: the log leads no further.
     private func lacksParts(_ device: DeviceID, at sequence: UInt64) throws -> Bool {
+        let parts = try container.parts(of: device)
+        // A look into a file costs a request there, and hardly any log has large values.
+        if container.answersFromListing, parts.isEmpty { return false }
         let files = try container.segmentFiles(of: device, after: sequence - 1)
             .filter { !$0.isCopy && $0.name.first <= sequence }
-        var present: Set<PartName>?
         for file in files {
             guard let (bytes, epoch) = try container.readSegmentFile(file, of: device) else { return false }
             guard try SegmentDecoder.header(bytes).mayHaveParts else { return false }
             let header = try SegmentDecoder.decode(bytes, container: container.id, device: device, parts: .leftOut).0
-            let parts = try present ?? container.parts(of: device)
-            present = parts
             let names = try header.largeValues.flatMap(\.parts).map {
                 try container.partName($0.checksum, of: device, under: epoch)
             }

@@ -38,7 +38,7 @@ extension StoreSession {
         let parts = PartTable(connection)
         var last: (sequence: UInt64, checksum: Checksum?) = (0, nil)
         while let entry = try outbox.entry(after: last.sequence) {
-            let segment = entry.first...entry.last
+            let segment = entry.numbers
             var kept: Set<Checksum> = []
             let made = try make(entry, last.checksum, OutboxParts(table: parts, segment: segment)) { checksum, file in
                 try parts.keep(checksum, file, of: segment)

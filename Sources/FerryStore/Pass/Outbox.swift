@@ -9,6 +9,8 @@ package struct OutboxEntry: Sendable {
     package var changes: Int
     package var checksum: Checksum
     package var bytes: [UInt8]
+    /// The numbers of its changesets, whatever the table says.
+    package var numbers: ClosedRange<UInt64> { first...max(first, last) }
 
     package init(first: UInt64, last: UInt64, changes: Int, checksum: Checksum, bytes: [UInt8]) {
         self.first = first

@@ -153,7 +153,7 @@ struct OwnSegmentList {
                     "DELETE FROM \(table) WHERE first = ? AND last = ?", .integer(Int64(segment.first)),
                     .integer(Int64(segment.last)))
             }
-            try PartTable(connection).remove(segment.first...segment.last)
+            try PartTable(connection).remove(segment.first...max(segment.first, segment.last))
         }
         let rest = try all()
         let ends = removed.filter { gone in !rest.contains { $0.first <= gone.first && gone.last <= $0.last } }

@@ -50,7 +50,7 @@ extension Store {
         try note { connection in
             try OwnSegmentList(connection).enter(segment)
             try Outbox(connection).remove(first: segment.first)
-            try PartTable(connection).notePublished(segment.first...segment.last)
+            try PartTable(connection).notePublished(segment.first...max(segment.first, segment.last))
         }
     }
 
