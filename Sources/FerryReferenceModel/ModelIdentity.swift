@@ -28,6 +28,11 @@ package final class ModelIdentity {
             guard let value = object.fields[table.columns[column].name]?.value, value != .null else { return nil }
             values.append(value)
         }
+        return try id(ofKey: values, in: table)
+    }
+
+    /// - Parameter values: the key's portable values, none of them NULL.
+    package func id(ofKey values: [FieldValue], in table: ModelSchema.Table) throws -> ObjectID {
         let collations = table.key.indices.map { place in
             // Only a built-in collation shared by column and key may decide an ID.
             if place < table.formerCollations.count { return table.formerCollations[place] }
