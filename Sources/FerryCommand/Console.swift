@@ -21,20 +21,20 @@ struct Console: Sendable {
         self.isJSON = isJSON
         self.isQuiet = isQuiet
         self.isVerbose = isVerbose
-        style = Style(isOn: Terminal.takesColour(STDOUT_FILENO))
-        errorStyle = Style(isOn: Terminal.takesColour(STDERR_FILENO))
+        style = Style(isOn: Terminal.takesColour(STDOUT_FILENO), width: Terminal.narrowWidth(STDOUT_FILENO))
+        errorStyle = Style(isOn: Terminal.takesColour(STDERR_FILENO), width: Terminal.narrowWidth(STDERR_FILENO))
     }
 
     // MARK: Standard output
 
     /// Prints news for people. Silent with `--quiet` and `--json`.
     func say(_ text: String = "") throws {
-        if !isQuiet && !isJSON { try write(style.printable(text)) }
+        if !isQuiet && !isJSON { try write(style.fitted(style.printable(text))) }
     }
 
     /// Prints the requested answer, also with `--quiet`: a list, a page. Silent with `--json`.
     func answer(_ text: String) throws {
-        if !isJSON { try write(style.printable(text)) }
+        if !isJSON { try write(style.fitted(style.printable(text))) }
     }
 
     /// Prints a stored value as the requested answer. Programs get every character, and terminals none that they obey.
@@ -91,7 +91,8 @@ struct Console: Sendable {
 
     private func writeError(_ text: String) {
         // Nowhere is left to report a failure to write to standard error.
-        try? FileHandle.standardError.write(contentsOf: Data((errorStyle.printable(text) + "\n").utf8))
+        try? FileHandle.standardError.write(
+            contentsOf: Data((errorStyle.fitted(errorStyle.printable(text)) + "\n").utf8))
     }
 }
 
@@ -113,11 +114,21 @@ enum Terminal {
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
         return Int(size.ws_col)
     }
+
+    /// The number of columns of a terminal that is narrower than usual; `nil` for others, and where no person reads.
+    static func narrowWidth(_ descriptor: Int32) -> Int? {
+        let columns = isPresent(descriptor) ? width(descriptor) : Self.usualWidth
+        return columns < Self.usualWidth ? columns : nil
+    }
+
+    private static let usualWidth = 80
 }
 
 /// Colours and weights by ANSI's escape sequences, or plain text.
 struct Style: Sendable {
     let isOn: Bool
+    /// The columns of a narrow terminal; `nil` where lines may have any length.
+    var width: Int?
 
     func bold(_ text: String) -> String { wrap(text, "1") }
     func dim(_ text: String) -> String { wrap(text, "2") }
@@ -142,6 +153,42 @@ struct Style: Sendable {
             }
         }
         return String(clean)
+    }
+
+    /// Breaks lines between words where a narrow terminal would break them anywhere. A further line begins as far to the right as the
+    /// first. A word that is too long, such as a path, stays whole.
+    func fitted(_ text: String) -> String {
+        guard let width else { return text }
+        return text.split(separator: "\n", omittingEmptySubsequences: false).map { fitted($0, width) }
+            .joined(separator: "\n")
+    }
+
+    private func fitted(_ line: Substring, _ width: Int) -> String {
+        if visibleCount(line) <= width { return String(line) }
+        let indent = line.prefix { $0 == " " }
+        let words = line.dropFirst(indent.count).split(separator: " ", omittingEmptySubsequences: false)
+        var lines: [String] = []
+        var (present, count) = (String(indent), indent.count)
+        var isEmpty = true
+        for word in words {
+            let length = visibleCount(word)
+            if !isEmpty, count + 1 + length > width {
+                lines.append(present)
+                (present, count, isEmpty) = (String(indent), indent.count, true)
+            }
+            // Spaces that align a line mean nothing at its beginning.
+            if isEmpty, length == 0, !lines.isEmpty { continue }
+            present += (isEmpty ? "" : " ") + word
+            count += (isEmpty ? 0 : 1) + length
+            isEmpty = false
+        }
+        return (lines + [present]).joined(separator: "\n")
+    }
+
+    /// The number of characters that a terminal shows.
+    private func visibleCount(_ text: some StringProtocol) -> Int {
+        guard isOn else { return text.count }
+        return Self.sequences.reduce(String(text)) { $0.replacing($1, with: "") }.count
     }
 
     private static let sequences = ["0", "1", "2", "31", "32", "33"].map { "\u{1B}[\($0)m" }

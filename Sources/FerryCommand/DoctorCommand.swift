@@ -34,7 +34,7 @@ struct DoctorCommand: DatabaseCommand {
     func perform(_ console: Console) throws {
         let replica = try Replica(path: argument.database)
         path.apply(to: replica)
-        let report = try replica.examine(isRepairing: repair)
+        let report = try ProgressBar.during(console) { try replica.examine(isRepairing: repair, progress: $0) }
         let page = DoctorPage(report, now: ReplicaEnvironment.live.clock.milliseconds(), hasRepaired: repair)
         if console.isJSON {
             try console.emit(ReportWithError(report: report, error: page.failure))

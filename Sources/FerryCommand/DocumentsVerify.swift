@@ -23,7 +23,7 @@ struct DocumentsVerify: DatabaseCommand {
 
     func perform(_ console: Console) throws {
         let replica = try Replica(path: argument.database)
-        let report = try replica.verifyContents(isDeep: contents)
+        let report = try ProgressBar.during(console) { try replica.verifyContents(isDeep: contents, progress: $0) }
         if console.isJSON {
             try console.emit(report)
         } else {

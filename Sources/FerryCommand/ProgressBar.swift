@@ -115,7 +115,7 @@ struct ProgressEstimate {
     /// time is unknown.
     func line(width: Int, atMilliseconds now: Int64) -> String {
         guard let phase else { return "" }
-        let unit = phase == .reading ? "changeset" : "change"
+        let unit = phase.unit
         let soFar = "\((now - phaseStarted) / 1000) s"
         guard let total, total > 0, completed > 0 else {
             let amount = max(completed, total ?? 0)
@@ -144,6 +144,19 @@ extension SyncProgress.Phase {
         case .publishing: "Publishing"
         case .reading: "Reading"
         case .replaying: "Merging"
+        case .checking: "Checking the file"
+        case .comparing: "Comparing"
+        case .examining: "Examining"
+        }
+    }
+
+    /// A unit of the phase.
+    var unit: String {
+        switch self {
+        case .packing, .publishing, .replaying, .checking: "change"
+        case .reading: "changeset"
+        case .comparing: "row"
+        case .examining: "file"
         }
     }
 }

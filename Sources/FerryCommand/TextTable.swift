@@ -27,12 +27,27 @@ struct TextTable {
         rows.append(cells.map { $0.contains(where: \.isNewline) ? Wording.oneLine($0, limit: .max) : $0 })
     }
 
-    /// Each line begins with two spaces; none ends with a space.
+    /// Each line begins with two spaces; none ends with a space. On a narrow terminal the cells of a row that is too long are below
+    /// each other.
     func lines(_ style: Style) -> [String] {
         let titles = columns.map(\.title)
         let widths = columns.indices.map { index in ([titles] + rows).map { $0[index].count }.max() ?? 0 }
+        if let width = style.width, widths.reduce(2, +) + 3 * (widths.count - 1) > width { return stacked(style) }
         let heading = style.dim(line(titles, widths))
         return ["  " + heading] + rows.map { "  " + line($0, widths) }
+    }
+
+    private func stacked(_ style: Style) -> [String] {
+        let names = columns.dropFirst().map(\.title)
+        let width = names.map(\.count).max() ?? 0
+        return ["  " + style.dim(columns[0].title)]
+            + rows.flatMap { cells in
+                ["  " + cells[0]]
+                    + zip(names, cells.dropFirst()).filter { !$1.isEmpty }.map { name, cell in
+                        let space = String(repeating: " ", count: width - name.count)
+                        return "    " + style.dim(name) + (width > 0 ? space + "  " : "") + cell
+                    }
+            }
     }
 
     private func line(_ cells: [String], _ widths: [Int]) -> String {

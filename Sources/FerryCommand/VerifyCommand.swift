@@ -46,7 +46,7 @@ struct VerifyCommand: DatabaseCommand {
     func perform(_ console: Console) throws {
         let replica = try Replica(path: argument.database)
         let taken = take ? try replica.takeUnseenWrites() : nil
-        var report = try replica.verify(deep: deep || take)
+        var report = try ProgressBar.during(console) { try replica.verify(deep: deep || take, progress: $0) }
         report.taken = taken
         if console.isJSON {
             try console.emit(ReportWithError(report: report, error: VerificationPage(report).failure))

@@ -154,6 +154,8 @@ package final class ChangeWatcher: ChangeWatching {
             if ready == 0 { return .timedOut }
             if descriptors[0].revents != 0, emptyWakePipe() { return .woken }
             if descriptors[1].revents != 0, let events, events.drain() { return .changed }
+            // Other files of the folder may change without end.
+            if remaining == 0 { return .timedOut }
         }
     }
 

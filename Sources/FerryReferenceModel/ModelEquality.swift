@@ -13,6 +13,9 @@ package final class ModelEquality {
     /// SQLite's first error. Callers of `form` must check this at the end.
     package private(set) var failure: (any Error)?
 
+    /// How many answers of SQLite are remembered that SQLite gives again.
+    private static let maximumKnown = 20_000
+
     /// The values of a collation asked for.
     ///
     /// A class, so adding a value copies nothing.
@@ -38,11 +41,12 @@ package final class ModelEquality {
     }
 
     /// A representative for all values equal in SQLite. References represent themselves.
-    package func form(_ value: FieldValue, _ collation: String) -> FieldValue {
+    /// - Parameter isKept: false if only values that are kept need the same representative.
+    package func form(_ value: FieldValue, _ collation: String, isKept: Bool = true) -> FieldValue {
         do {
             switch value {
             case .real(let real): return try number(real)
-            case .text where collation != "BINARY": return try text(value, collation)
+            case .text where collation != "BINARY": return try text(value, collation, isKept: isKept)
             default: return value
             }
         } catch {
@@ -74,6 +78,7 @@ package final class ModelEquality {
         if let form = known.values[value] { return form }
         try connection.run("INSERT OR REPLACE INTO \(known.table) VALUES (1, ?)", value)
         let form = try connection.firstValue("SELECT value FROM \(known.table)") ?? .null
+        if known.values.count >= Self.maximumKnown { known.values = [:] }
         known.values[value] = form
         return form
     }
@@ -92,13 +97,17 @@ package final class ModelEquality {
             try connection.rows("SELECT CAST(?1 AS INTEGER) WHERE CAST(?1 AS INTEGER) = ?1", values: [.real(real)])
             .first?[0]
             ?? .real(real)
+        if integers.count >= Self.maximumKnown { integers = [:] }
         integers[real] = form
         return form
     }
 
-    private func text(_ value: FieldValue, _ collation: String) throws -> FieldValue {
+    private func text(_ value: FieldValue, _ collation: String, isKept: Bool) throws -> FieldValue {
         let known = try classes[collation] ?? makeClasses(collation)
         if let form = known.forms[value] { return form }
+        if !isKept {
+            return try connection.firstValue("SELECT value FROM \(known.table) WHERE value = ?", value) ?? value
+        }
         let form: FieldValue
         if let found = try connection.firstValue("SELECT value FROM \(known.table) WHERE value = ?", value) {
             form = found

@@ -39,6 +39,15 @@ package final class ModelIdentity {
             guard let value = object.fields[table.columns[column].name]?.value, value != .null else { return nil }
             values.append(value)
         }
+        return try id(ofKey: values, in: table, under: collation)
+    }
+
+    /// - Parameters:
+    ///   - values: the key's portable values, none of them NULL.
+    ///   - collation: a collation for all columns of the key; `nil` for their own.
+    package func id(
+        ofKey values: [FieldValue], in table: ModelSchema.Table, under collation: String? = nil
+    ) throws -> ObjectID {
         let collations = table.key.indices.map { place in
             if let collation { return collation }
             // Only a built-in collation shared by column and key may decide an ID.

@@ -13,6 +13,7 @@ package struct ModelUnification {
     private let scratch: any ModelScratch
     private let policies: ModelPolicies
     private let isVisible: [Bool]
+    private let claimList: ClaimList?
     /// References without a target, by object; they are cleared.
     private let missing: [Int: Set<ModelState.Link>]
     /// The representative of each object: the oldest of its class. Meaningful for visible objects.
@@ -29,6 +30,8 @@ package struct ModelUnification {
         var missing: [Int: Set<ModelState.Link>]
         /// Unified objects of tables that cannot be checked, with their representatives.
         var given: [(Int, Int)]
+        /// Takes down every claim that objects and rows make.
+        var claims: ClaimList?
     }
 
     package init(
@@ -40,9 +43,10 @@ package struct ModelUnification {
         self.policies = policies
         self.isVisible = isVisible
         missing = input.missing
+        claimList = input.claims
         representatives = Array(world.subjects.indices)
         let pairs = input.given.filter { isVisible[$0] && isVisible[$1] }.flatMap { object, representative in
-            let claim = Claim(
+            let claim = ModelClaim(
                 table: world.subjects[object].table, index: -2, terms: [.reference(world.subjects[representative].id)])
             return [(claim: claim, object: representative), (claim: claim, object: object)]
         }
@@ -61,14 +65,7 @@ package struct ModelUnification {
 
     // MARK: Claims
 
-    private struct Claim: Hashable {
-        package var table: Int
-        /// The UNIQUE index's position; -1 is the key.
-        package var index: Int
-        package var terms: [FieldValue]
-    }
-
-    private func objectClaims() throws -> [(claim: Claim, object: Int)] {
+    private func objectClaims() throws -> [(claim: ModelClaim, object: Int)] {
         try representatives.indices.filter { isVisible[$0] }.flatMap { object in
             try claims(object) { resolved(object, $0) }
         }
@@ -77,10 +74,10 @@ package struct ModelUnification {
     /// The claims of a row with these values: under every UNIQUE index with unification, and of the key.
     private func claims(
         _ object: Int, _ given: (Int) -> FieldValue?
-    ) throws -> [(claim: Claim, object: Int)] {
+    ) throws -> [(claim: ModelClaim, object: Int)] {
         let table = world.table(of: object)
         func value(_ column: Int) -> FieldValue? { claimed(given(column), table.columns[column]) }
-        var result: [(claim: Claim, object: Int)] = []
+        var result: [(claim: ModelClaim, object: Int)] = []
         for place in table.uniques.indices where !policies.hideLoser.contains(table.uniques[place].name) {
             guard let claim = try claim(place, object, table, value) else { continue }
             result.append((claim, object))
@@ -90,10 +87,10 @@ package struct ModelUnification {
                 world.equality.form(world.equality.kept(value(column) ?? .null, in: table.columns[column]), collation)
             }
             if !terms.contains(.null) {
-                result.append((Claim(table: world.subjects[object].table, index: -1, terms: terms), object))
+                result.append((ModelClaim(table: world.subjects[object].table, index: -1, terms: terms), object))
             }
         } else if let key = textKey(object, table) {
-            result.append((Claim(table: world.subjects[object].table, index: -1, terms: [key]), object))
+            result.append((ModelClaim(table: world.subjects[object].table, index: -1, terms: [key]), object))
         }
         return result
     }
@@ -118,7 +115,7 @@ package struct ModelUnification {
 
     private func claim(
         _ place: Int, _ object: Int, _ table: ModelSchema.Table, _ value: (Int) -> FieldValue?
-    ) throws -> Claim? {
+    ) throws -> ModelClaim? {
         let unique = table.uniques[place]
         var terms = unique.terms.map { term in
             term.column.flatMap { column in value(column).map { world.equality.kept($0, in: table.columns[column]) } }
@@ -139,15 +136,16 @@ package struct ModelUnification {
             }
         }
         if terms.contains(.null) { return nil }
-        return Claim(
+        return ModelClaim(
             table: world.subjects[object].table, index: place,
             terms: zip(terms, unique.terms).map { world.equality.form($0, $1.collation) })
     }
 
     /// Unites the classes of all objects with equal claims.
     /// - Returns: true if any classes were united.
-    private mutating func unite(_ claims: [(claim: Claim, object: Int)]) -> Bool {
-        var owners: [Claim: Int] = [:]
+    private mutating func unite(_ claims: [(claim: ModelClaim, object: Int)]) -> Bool {
+        claimList?.add(claims.map(\.claim))
+        var owners: [ModelClaim: Int] = [:]
         var hasUnited = false
         for (claim, object) in claims {
             guard let owner = owners[claim] else {
@@ -361,7 +359,7 @@ package struct ModelUnification {
     /// Rows claiming a value of an older row, under an index with hidden losers.
     package func outranked() throws -> [Int] {
         if policies.hideLoser.isEmpty { return [] }
-        var owners: Set<Claim> = []
+        var owners: Set<ModelClaim> = []
         var losers: [Int] = []
         for row in rows.sorted(by: { world.isOlder($0, $1) }) {
             let table = world.table(of: row)
@@ -369,6 +367,7 @@ package struct ModelUnification {
                 .compactMap { place in
                     try claim(place, row, table) { claimed(displayed(row, $0), table.columns[$0]) }
                 }
+            claimList?.add(claims)
             if claims.contains(where: owners.contains) { losers.append(row) } else { owners.formUnion(claims) }
         }
         return losers

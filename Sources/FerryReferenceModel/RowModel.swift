@@ -11,6 +11,8 @@ package final class RowModel {
     /// The integers by which a database's rows refer to objects without a row, by table in lower case; `nil` where no
     /// database is compared. A CHECK may see them.
     package var referredKeys: [String: [ObjectID: FieldValue]]?
+    /// Takes down every claim that objects and rows make, where somebody asks.
+    package var claims: ClaimList?
     /// Any placeholder key: no rows refer to the object yet, and a row that did would get such an integer.
     private static let placeholder = FieldValue.integer(-1_000_000_001)
     /// SQLite's equality of values.
@@ -77,7 +79,7 @@ package final class RowModel {
         while true {
             let (isVisible, missing) = world.hide(candidates, broken: broken)
             let join = try ModelUnification(
-                world, scratch, policies, .init(isVisible: isVisible, missing: missing, given: given))
+                world, scratch, policies, .init(isVisible: isVisible, missing: missing, given: given, claims: claims))
             let found = join.resolvedTargets(of: candidates)
             if !found.isEmpty {
                 for (list, target) in found { world.add(target, to: list) }

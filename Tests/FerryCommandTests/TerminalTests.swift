@@ -55,6 +55,33 @@ final class TerminalTests: XCTestCase {
         }
     }
 
+    func testANarrowTerminalBreaksNoWord() throws {
+        let workshop = try Workshop()
+        try workshop.sql("a.sqlite", Workshop.music)
+        try workshop.succeed("init", "a.sqlite", "shared", "--open", "--name", "the laptop in the kitchen")
+        try workshop.succeed("join", "b.sqlite", "shared", "--name", "phone")
+        for (database, title) in [("a.sqlite", "One"), ("b.sqlite", "Two"), ("a.sqlite", "Three and some more words")] {
+            try workshop.sql(database, "UPDATE song SET title = '\(title)' WHERE id = 1;")
+            if title == "Two" { continue }
+            try workshop.succeed("sync", "b.sqlite")
+            try workshop.succeed("sync", "a.sqlite")
+        }
+        try workshop.sql("b.sqlite", "UPDATE song SET title = 'Four' WHERE id = 1;")
+        try workshop.succeed("sync", "b.sqlite")
+        let colors = try Regex("\u{1b}\\[[0-9;]*m")
+        for arguments in [["status"], ["doctor"], ["conflicts"], ["devices"], ["verify", "--deep"]] {
+            let all = [Workshop.binary, arguments[0], "b.sqlite"] + arguments.dropFirst()
+            let told = try Terminal(columns: 40).run(workshop.process(all)).replacing(colors, with: "")
+            let lines = told.split(whereSeparator: \.isNewline).map(String.init)
+            XCTAssertFalse(lines.isEmpty)
+            for line in lines where line.count > 40 {
+                // A word that is too long, such as a path, stays whole.
+                let words = line.split(separator: " ")
+                XCTAssertTrue(words.count == 1 || words.contains { $0.count > 20 }, "\(arguments): \(line)")
+            }
+        }
+    }
+
     func testACodeIsTypedAtAPromptWithoutEcho() throws {
         let (workshop, _) = try founded()
         let invited = try Terminal().run(
@@ -115,9 +142,11 @@ private final class Terminal {
     /// What no test waits for longer, in milliseconds.
     private static let patience: Int32 = 120_000
 
-    init() throws {
+    /// - Parameter columns: 0 for a terminal that does not say.
+    init(columns: UInt16 = 0) throws {
         var ends: (master: Int32, slave: Int32) = (-1, -1)
-        guard openpty(&ends.master, &ends.slave, nil, nil, nil) == 0 else {
+        var size = winsize(ws_row: columns == 0 ? 0 : 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+        guard openpty(&ends.master, &ends.slave, nil, nil, &size) == 0 else {
             throw Failure(what: "no pseudo-terminal: \(String(cString: strerror(errno)))")
         }
         master = ends.master

@@ -70,6 +70,29 @@ final class WordingTests: XCTestCase {
             ["  Name      Rows   Why", "  a            5", "  longer   1,000   because"])
     }
 
+    func testATableThatIsTooWideForATerminalIsStacked() {
+        var table = TextTable("Name", "Rows#", "Why")
+        table.add("a", "5", "")
+        table.add("longer", "1,000", "because")
+        XCTAssertEqual(table.lines(Style(isOn: false, width: 27)).count, 3)
+        XCTAssertEqual(
+            table.lines(Style(isOn: false, width: 20)),
+            ["  Name", "  a", "    Rows  5", "  longer", "    Rows  1,000", "    Why   because"])
+    }
+
+    func testLinesAreBrokenBetweenWordsOnANarrowTerminal() {
+        let style = Style(isOn: true, width: 20)
+        XCTAssertEqual(style.fitted("Everything is well."), "Everything is well.")
+        XCTAssertEqual(style.fitted("Two changes wait to be\npublished."), "Two changes wait to\nbe\npublished.")
+        XCTAssertEqual(
+            style.fitted("  " + style.dim("why") + "   a row that is not there"),
+            "  " + style.dim("why") + "   a row that\n  is not there")
+        XCTAssertEqual(style.fitted(style.green("Everything is well.")), style.green("Everything is well."))
+        let path = "/a/path/that/is/longer/than/the/terminal"
+        XCTAssertEqual(style.fitted("It lies in \(path) now."), "It lies in\n\(path)\nnow.")
+        XCTAssertEqual(Style(isOn: false).fitted(path + " " + path), path + " " + path)
+    }
+
     func testIdentitiesAreRead() {
         XCTAssertEqual(DeclaredIdentity(argument: "tag=name, color")?.columns, ["name", "color"])
         XCTAssertEqual(DeclaredIdentity(argument: "tag=name")?.table, "tag")
@@ -92,6 +115,18 @@ final class ProgressEstimateTests: XCTestCase {
         XCTAssertEqual(estimate.secondsLeft(atMilliseconds: 5000), 3)
         XCTAssertNil(estimate.secondsLeft(atMilliseconds: 9000))
         XCTAssertLessThan(estimate.line(width: 40, atMilliseconds: 2000).count, 40)
+    }
+
+    func testAVerificationCountsRowsAndADoctorFiles() {
+        var estimate = ProgressEstimate()
+        estimate.note(.checking, 0, of: nil, atMilliseconds: 0)
+        XCTAssertEqual(estimate.line(width: 80, atMilliseconds: 2000), "Checking the file …  2 s")
+        estimate.note(.comparing, 4096, of: 8192, atMilliseconds: 3000)
+        XCTAssertEqual(
+            estimate.line(width: 80, atMilliseconds: 3000),
+            "Comparing  ████████████░░░░░░░░░░░░  50 %   4,096 of 8,192 rows")
+        estimate.note(.examining, 1, of: 4, atMilliseconds: 3000)
+        XCTAssertTrue(estimate.line(width: 80, atMilliseconds: 3000).hasSuffix("25 %   1 of 4 files"))
     }
 
     func testWithoutATotalItCounts() {

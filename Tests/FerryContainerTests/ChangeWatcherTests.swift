@@ -72,6 +72,23 @@ final class ChangeWatcherTests: XCTestCase {
         XCTAssertEqual(watcher.wait(timeoutMilliseconds: long), .changed)
     }
 
+    func testNeighboursThatChangeWithoutEndHoldNoWaitUp() throws {
+        let folder = try TemporaryFolder()
+        let watcher = ChangeWatcher()
+        watcher.setDirectories([], files: [folder.path("watched")])
+        let (path, isOver) = (folder.path("neighbour"), Locked(false))
+        try files.write([1], toNewFileAt: path)
+        // A failure to write lets the waits end, and shows nothing.
+        let thread = Thread {
+            guard let handle = FileHandle(forWritingAtPath: path) else { return }
+            while !isOver.withLock({ $0 }) { try? handle.write(contentsOf: Data([1])) }
+        }
+        thread.start()
+        for _ in 0..<20 { XCTAssertEqual(watcher.wait(timeoutMilliseconds: 0), .timedOut) }
+        XCTAssertEqual(watcher.wait(timeoutMilliseconds: 50), .timedOut)
+        isOver.withLock { $0 = true }
+    }
+
     func testAWakeEndsThePresentWaitOrTheNextOne() throws {
         let watcher = ChangeWatcher()
         watcher.wake()

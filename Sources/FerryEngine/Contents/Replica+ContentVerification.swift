@@ -23,7 +23,8 @@ package struct ContentVerification: Codable, Equatable, Sendable {
 extension Replica {
     /// Holds packs in the container against their rows.
     /// - Parameter isDeep: true: read every chunk, and prove it by its ID.
-    package func verifyContents(isDeep: Bool) throws -> ContentVerification {
+    /// - Parameter progress: is told of the phase `examining`.
+    package func verifyContents(isDeep: Bool, progress: ProgressHandler? = nil) throws -> ContentVerification {
         var report = ContentVerification()
         guard try store.hasDocumentTables() else { return report }
         let start = environment.clock.milliseconds()
@@ -35,6 +36,7 @@ extension Replica {
         try store.readContents { rows, _ in try rows.forEachPack { packs.append(($0, $1, $2)) } }
         let epochs = try store.readContents { rows, _ in try rows.epochs() }
         for pack in packs {
+            progress?(SyncProgress(phase: .examining, completed: report.packs, total: packs.count))
             report.packs += 1
             report.bytes += pack.byteCount
             if let problem = try problem(of: pack, container, isDeep ? source : nil, epochs) {

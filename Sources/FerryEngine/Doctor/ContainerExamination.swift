@@ -16,10 +16,14 @@ struct ContainerExamination {
     private let abandoned: Set<DeviceID>
     /// The last of this device's changesets without a whole file in the container, though a file should be there.
     private(set) var lost: UInt64 = 0
+    private let progress: ProgressHandler?
+    /// How many segments are examined, and how many there are.
+    private var examined = (files: 0, total: 0)
 
-    init(_ replica: Replica, _ container: Container) throws {
+    init(_ replica: Replica, _ container: Container, _ progress: ProgressHandler? = nil) throws {
         self.replica = replica
         self.container = container
+        self.progress = progress
         known = try replica.store.reading()
         let look = try ContainerView(container, except: replica.identity.device)
         let successors = Successors(look.heads, self: replica.identity.device, known.formerDevices)
@@ -35,6 +39,7 @@ struct ContainerExamination {
         let names = known.names
         var files = 0
         let devices = try container.devices()
+        if progress != nil { examined.total = try countSegments(of: devices) }
         for device in devices {
             let isSelf = device == replica.identity.device
             let name = isSelf ? "this device" : names[device] ?? device.description
@@ -55,6 +60,17 @@ struct ContainerExamination {
         if container.isSealed { try reportForkedViews(names, &report) }
         try reportWithheldLogs(names, &report)
         try recordActivity(&report)
+    }
+
+    /// The number of segments, for people who wait. What cannot be listed counts for nothing, and is told when it is examined.
+    private func countSegments(of devices: [DeviceID]) throws -> Int {
+        try devices.reduce(0) { sum, device in
+            do {
+                return try sum + container.segmentFiles(of: device).count
+            } catch let error as FerryError where error.concernsOneFile {
+                return sum
+            }
+        }
     }
 
     /// Adds logs of which another member replayed other changes under the same number.
@@ -196,6 +212,8 @@ struct ContainerExamination {
         }
         var whole: [SegmentHeader] = []
         for file in files {
+            progress?(SyncProgress(phase: .examining, completed: examined.files, total: examined.total))
+            examined.files += 1
             if let header = try examineSegment(file, of: device, name, isSelf: isSelf, &report) {
                 whole.append(header)
             } else if isSelf, !file.isCopy {

@@ -7,15 +7,16 @@ extension Replica {
     /// packed; nothing else is changed.
     ///
     /// - Parameter isRepairing: true: repair whatever can be repaired without risk, and mark repaired findings.
+    /// - Parameter progress: is told of the phases `checking`, `comparing` and `examining`.
     /// - Throws: `busy`, `notTracked`, `database`. Problems of the container are findings.
-    package func examine(isRepairing: Bool = false) throws -> DoctorReport {
+    package func examine(isRepairing: Bool = false, progress: ProgressHandler? = nil) throws -> DoctorReport {
         let start = environment.clock.milliseconds()
-        var (report, lost) = try findings()
+        var (report, lost) = try findings(progress)
         if isRepairing, report.findings.contains(where: \.canBeRepaired) {
             let before = report.findings
             try repair(lost: lost)
             // Findings that are gone were repaired.
-            report = try findings().report
+            report = try findings(progress).report
             for var finding in before where !report.findings.contains(where: { $0.isSame(as: finding) }) {
                 finding.isRepaired = true
                 report.findings.append(finding)
@@ -28,19 +29,19 @@ extension Replica {
 
     /// Examines the database and the container.
     /// - Returns: also the last of this device's changesets that needs a snapshot in place of its file; 0 if none.
-    private func findings() throws -> (report: DoctorReport, lost: UInt64) {
+    private func findings(_ progress: ProgressHandler?) throws -> (report: DoctorReport, lost: UInt64) {
         var report = DoctorReport()
         var lost: UInt64 = 0
         do {
             try Store.checkClock(environment.clock)
-            try StoreExamination(replica: self).run(&report)
+            try StoreExamination(replica: self, progress: progress).run(&report)
         } catch let error as FerryError where error.code == .clockAhead {
             // The database is examined only when changes can be packed.
             report.add(
                 .init(.fault, "clock", error.message, advice: "Set the date of this computer, and run `ferry sync`."))
         }
         do {
-            var examination = try ContainerExamination(self, openContainerAfresh())
+            var examination = try ContainerExamination(self, openContainerAfresh(), progress)
             try examination.run(&report)
             try ContentExamination(replica: self, container: examination.container).run(&report)
             if let found = try place().examine() { report.add(found, of: try place().describe("")) }

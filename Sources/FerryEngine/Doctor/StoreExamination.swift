@@ -4,12 +4,13 @@ import FerryStore
 /// Examines the database: the file's integrity, rows against the state, and waiting changes.
 struct StoreExamination {
     let replica: Replica
+    let progress: ProgressHandler?
 
     /// Failed syncs count as a fault after this many milliseconds.
     private static let patienceMilliseconds: Int64 = 3_600_000
 
     func run(_ report: inout DoctorReport) throws {
-        let verification = try replica.verify(deep: true)
+        let verification = try replica.verify(deep: true, progress: progress)
         note(verification, &report)
         // A database unreadable to SQLite gives no further findings.
         guard verification.isReadable else { return }

@@ -9,22 +9,36 @@ extension Replica {
     /// `sync` publishes them. The container is not needed.
     /// - Throws: `busy` if a different program keeps writing; `notTracked`; `missingFunction` if packing needs a collation
     ///   or function of the app. Without packing, tables that need such a part are listed as unchecked.
-    public func verify(deep: Bool = false) throws -> VerificationReport {
+    public func verify(deep: Bool = false) throws -> VerificationReport { try verify(deep: deep, progress: nil) }
+
+    /// As `verify(deep:)`.
+    /// - Parameter progress: is told of the phases `checking` and `comparing`.
+    package func verify(deep: Bool, progress: ProgressHandler?) throws -> VerificationReport {
+        progress?(SyncProgress(phase: .checking, completed: 0, total: nil))
         guard deep else { return try store.verify() }
+        func compare() throws -> VerificationReport {
+            try store.verify(
+                deep: true,
+                progress: progress.map { tell in
+                    { tell(SyncProgress(phase: .comparing, completed: $0, total: $1)) }
+                })
+        }
         return try packing {
-            let shallow = try store.verify()
-            // A damaged file is not written to, and its content is not worth a comparison.
-            if !shallow.isReadable { return shallow }
-            for _ in 1..<Self.deepAttempts {
-                if try store.needsPass() { _ = try store.pass(replaying: [], encode: segmentEncoding(for: identity)) }
+            for attempt in 1..<Self.deepAttempts {
+                if try store.needsPass() {
+                    let shallow = attempt == 1 ? try store.verify() : nil
+                    // A damaged file is not written to, and its content is not worth a comparison.
+                    if let shallow, !shallow.isReadable { return shallow }
+                    _ = try store.pass(replaying: [], encode: segmentEncoding(for: identity))
+                }
                 do {
-                    return try store.verify(deep: true)
+                    return try compare()
                 } catch let error as FerryError where error.code == .busy {
                     // A different program has written in between: tries again.
                     continue
                 }
             }
-            return try store.verify(deep: true)
+            return try compare()
         }
     }
 

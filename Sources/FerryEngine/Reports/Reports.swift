@@ -369,6 +369,12 @@ public struct SyncProgress: Sendable {
         case reading
         /// Merging their changes. Units are changes.
         case replaying
+        /// Checking the database's file, without units.
+        case checking
+        /// Comparing rows with the state. Units are rows.
+        case comparing
+        /// Examining the container's files. Units are files.
+        case examining
     }
 
     public var phase: Phase

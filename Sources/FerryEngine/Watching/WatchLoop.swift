@@ -21,6 +21,8 @@ package final class WatchLoop: Sendable {
     private let onEvent: @Sendable (SyncEvent) -> Void
     private let watcher: any ChangeWatching
     private let leader: LeaderLock
+    /// For other programs' writes during a pass; `nil` where no room is given.
+    private let gap: WritersGap?
     private let isStopped = Locked(false)
 
     /// - Parameter onEvent: called on the loop's thread; the loop waits for the return.
@@ -40,6 +42,7 @@ package final class WatchLoop: Sendable {
         self.configuration = configuration.suiting(replica.identity.containerPath)
         self.watcher = watcher
         leader = LeaderLock(databasePath: replica.store.path)
+        gap = configuration.givesWritersRoom ? WritersGap(ChangeWatcher()) : nil
         let log = EngineLog(database: replica.store.path)
         self.onEvent = { event in
             log.note(event)
@@ -148,6 +151,7 @@ package final class WatchLoop: Sendable {
             } else {
                 turns.recordEvent(isPending: isPending)
             }
+            turns.recordCommit(isPending: isPending)
             if isPending { try keepDistance(&turns) }
             if isPending || turns.isFruitless { gather(turns) }
         } catch {
@@ -233,7 +237,7 @@ package final class WatchLoop: Sendable {
             watchDirectories(&turns)
             if turns.dataVersion == nil { turns.dataVersion = try replica.store.dataVersion() }
             let isThorough = turns.isThoroughDue
-            let report = try replica.sync(isThorough: isThorough)
+            let report = try givingRoom(turns) { try replica.sync(isThorough: isThorough) }
             if turns.recordPass(report, isThorough: isThorough, eventsAreDelivered: watcher.deliversEvents) {
                 onEvent(.synced(report))
             }
@@ -242,6 +246,16 @@ package final class WatchLoop: Sendable {
             if hasToStop, (error as? FerryError)?.code == .busy { return }
             turns.recordFailure(error, replica.store, onEvent)
         }
+    }
+
+    /// Runs a pass whose transactions fall between the writes of other programs.
+    private func givingRoom<Result>(_ turns: WatchTurns, _ body: () throws -> Result) rethrows -> Result {
+        guard let gap else { return try body() }
+        gap.watch(WatchedPlaces(databaseOf: replica).files)
+        gap.give(turns.earliestPacking != nil ? .always : turns.isAfterCommit ? .afterCommit : .none)
+        replica.store.beforeWriteLock.withLock { $0 = { [gap] in gap.wait($0) } }
+        defer { replica.store.beforeWriteLock.withLock { $0 = nil } }
+        return try body()
     }
 
     private func watchDirectories(_ turns: inout WatchTurns) {

@@ -84,6 +84,11 @@ struct WatchTurns {
         configuration.givesWritersRoom && pageCount == nil ? spacing.earliest : nil
     }
 
+    /// True if the next pass packs what a program has just written.
+    private(set) var isAfterCommit = false
+
+    mutating func recordCommit(isPending: Bool) { isAfterCommit = isPending }
+
     /// Records that nobody wrote before `earliestPacking`.
     mutating func recordFruitlessWait() { spacing.recordFruitlessWait(at: now()) }
 

@@ -11,7 +11,7 @@ extension FailureNote {
         case .containerMismatch: "\(place("The folder")) holds another container. Mount or name the right one."
         case .containerTooNew, .formatTooNew, .storeTooNew: "A newer Ferry wrote \(place("a file")). Update Ferry."
         case .inputOutput:
-            "Ferry's access to \(place("the disk")) failed\(said). Check the disk, its room and the permissions; Ferry tries again."
+            "Ferry's access to \(place("a file")) failed\(said). Check its room and its permissions; Ferry tries again."
         case .limitExceeded: "Something is larger than a limit of Ferry's, or than the room that there is\(of)\(said)."
         case .damagedFile: "A file is damaged\(of)\(said). Move it away; the right one will be synced again."
         case .foreignFile: "A file belongs to another container or another device\(of). Move it away."

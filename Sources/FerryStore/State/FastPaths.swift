@@ -18,7 +18,10 @@ package struct FastPaths: OptionSet, Hashable, Sendable {
     /// Loads a snapshot into a store without objects instead of merging (`BulkSnapshotLoad`).
     package static let snapshotLoad = FastPaths(rawValue: 32)
 
-    package static let all = FastPaths(rawValue: 63)
+    /// Verifies objects one by one that no rule concerns (`PlainObjects`).
+    package static let plainObjects = FastPaths(rawValue: 64)
+
+    package static let all = FastPaths(rawValue: 127)
     /// Everything takes the general path.
     package static let none: FastPaths = []
 
@@ -26,6 +29,7 @@ package struct FastPaths: OptionSet, Hashable, Sendable {
     package static let named: [(path: FastPaths, name: String)] = [
         (bulkInsertCapture, "bulkInsertCapture"), (bulkRowInsert, "bulkRowInsert"), (fastUpdates, "fastUpdates"),
         (statePrefetch, "statePrefetch"), (stampBatches, "stampBatches"), (snapshotLoad, "snapshotLoad"),
+        (plainObjects, "plainObjects"),
     ]
 }
 
@@ -73,4 +77,6 @@ package enum FastPathDecline: Int, Error, CaseIterable, Sendable {
     case older
     /// SQLite refused the row.
     case refused
+    /// Verification found a difference, which the general path describes.
+    case difference
 }

@@ -41,6 +41,9 @@ public final class Store: Sendable {
     /// 4,232). So a join of any size should need at most 128 MB in all.
     static let pageCacheKiB = 58_000
     private let permittedFastPaths = Mutex(FastPaths.all)
+    /// Called before a transaction of Ferry takes SQLite's write lock, so that the transaction falls between the writes of other
+    /// programs; `nil`: at once.
+    package let beforeWriteLock = Mutex<(@Sendable (WriteUrgency) -> Void)?>(nil)
     let countedFastPaths = Mutex(FastPathCounts())
     /// The fast paths that transactions may take: all, where nobody says otherwise. What they come to is the same.
     package var fastPaths: FastPaths {
@@ -206,6 +209,7 @@ public final class Store: Sendable {
                 }
                 if asApp { try beAsTheApp(connection) }
                 var result: Result?
+                beforeWriteLock.withLock { $0 }?(.note)
                 func work() throws {
                     try database.inTransaction(.immediate) {
                         result = try connection.guardingFile { try body(connection) }
@@ -247,6 +251,7 @@ public final class Store: Sendable {
                         outcome = made
                     }
                     if isPart { return try connection.savepoint(run) }
+                    beforeWriteLock.withLock { $0 }?(.pass)
                     try connection.durably {
                         try database.inTransaction(.immediate) {
                             try connection.guardingFile(run)

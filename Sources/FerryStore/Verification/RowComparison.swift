@@ -81,8 +81,7 @@ struct RowComparison {
                 compare(object, isGiven ? nil : outcomes[place], table.table, checks, &report)
                 digest.add(StateDigests.Change(from: 0, to: object.check))
                 if !isGiven { compare(object, outcomes[place], table.table, shownChecks, &report) }
-                let shown = StateDigests.Change(from: 0, to: shownCheck(of: object, table.table))
-                (digest.shown, digest.exceptions) = (digest.shown &+ shown.sum, digest.exceptions + shown.count)
+                add(object.plain.id, table.table, to: &digest)
                 place += 1
             }
             compare(digest, table.table, &report)
@@ -93,6 +92,24 @@ struct RowComparison {
                         problem: "is a row that Ferry was not told of"))
             }
         }
+    }
+
+    /// Compares the objects alone: without digests, and without rows that Ferry was not told of.
+    func compareObjects(_ report: inout VerificationReport) {
+        var place = 0
+        for table in stored.tables {
+            let (checks, shownChecks) = (ObjectChecksums(table.table), VisibilityChecksums(table.table))
+            for object in table.objects {
+                compare(object, outcomes[place], table.table, checks, &report)
+                compare(object, outcomes[place], table.table, shownChecks, &report)
+                place += 1
+            }
+        }
+    }
+
+    /// True if the store lists an object as anomalous, or as a member of a unified row.
+    func isListed(_ object: ObjectID, _ table: TrackedTable) -> Bool {
+        listed[table.id]?[object] != nil || listedJoined[table.id]?[object] != nil
     }
 
     /// The value as the table's column stores the value: a device with another column type may have written it.
@@ -142,7 +159,7 @@ struct RowComparison {
         compareMarks(object, outcome, table, note)
     }
 
-    private func compare(
+    func compare(
         _ digest: StateDigests.Change, _ table: TrackedTable, _ report: inout VerificationReport
     ) {
         func note(_ problem: String) {
@@ -155,9 +172,15 @@ struct RowComparison {
         }
     }
 
+    /// Adds the stored checksum of how an object is shown to the table's digest.
+    func add(_ object: ObjectID, _ table: TrackedTable, to digest: inout StateDigests.Change) {
+        let shown = StateDigests.Change(from: 0, to: shownCheck(of: object, table))
+        (digest.shown, digest.exceptions) = (digest.shown &+ shown.sum, digest.exceptions + shown.count)
+    }
+
     /// The stored checksum of how an object is shown.
-    private func shownCheck(of object: StoredState.Object, _ table: TrackedTable) -> UInt64 {
-        shownChecks[table.id]?[object.plain.id] ?? 0
+    private func shownCheck(of object: ObjectID, _ table: TrackedTable) -> UInt64 {
+        shownChecks[table.id]?[object] ?? 0
     }
 
     /// Compares the stored checksum with the expected display. A wrong mark or a lost row is reported elsewhere.
@@ -183,7 +206,7 @@ struct RowComparison {
                         return row.values[name].map { (column.id, $0) }
                     })
             }
-        if expected == shownCheck(of: object, table) { return }
+        if expected == shownCheck(of: object.plain.id, table) { return }
         let key = object.key.isEmpty ? object.plain.id.description : Self.text(object.key)
         report.add(
             .init(

@@ -58,6 +58,18 @@ final class ScratchDatabase: ModelScratch {
         try connection.executeScript("BEGIN")
     }
 
+    /// Makes a copy of all tables.
+    /// - Throws: `missingFunction` where the schema needs functions that neither SQLite nor the app has.
+    static func whole(_ schema: ModelSchema, borrowing lender: SQLConnection?) throws -> ScratchDatabase {
+        let scratch = try ScratchDatabase(schema, borrowing: lender)
+        if let obstacle = scratch.obstacles.min(by: { $0.key < $1.key }) {
+            throw FerryError(
+                .missingFunction,
+                "The table \(schema.tables[obstacle.key].spelling) cannot be computed: \(obstacle.value).")
+        }
+        return scratch
+    }
+
     private func make(_ table: ModelSchema.Table) throws {
         for statement in table.statements { try connection.executeScript(statement) }
         let columns = table.columns.enumerated().map { place, column in
@@ -162,13 +174,7 @@ extension RowModel {
     convenience init(
         _ schema: ModelSchema, policies: ModelPolicies = ModelPolicies(), borrowing lender: SQLConnection? = nil
     ) throws {
-        let scratch = try ScratchDatabase(schema, borrowing: lender)
-        if let obstacle = scratch.obstacles.min(by: { $0.key < $1.key }) {
-            throw FerryError(
-                .missingFunction,
-                "The table \(schema.tables[obstacle.key].spelling) cannot be computed: \(obstacle.value).")
-        }
-        self.init(schema, policies: policies, asking: scratch)
+        self.init(schema, policies: policies, asking: try ScratchDatabase.whole(schema, borrowing: lender))
     }
 }
 

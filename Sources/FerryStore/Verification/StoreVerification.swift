@@ -8,8 +8,13 @@ import FerrySchema
 /// them.
 struct StoreVerification {
     private let access: StoreAccess
+    private let progress: VerificationProgress?
 
-    init(_ access: StoreAccess) { self.access = access }
+    /// - Parameter progress: is told the objects that a deep check has compared.
+    init(_ access: StoreAccess, _ progress: VerificationProgress? = nil) {
+        self.access = access
+        self.progress = progress
+    }
 
     func run(deep: Bool) throws -> VerificationReport {
         var report = VerificationReport()
@@ -74,19 +79,43 @@ struct StoreVerification {
         for (place, reason) in tables.reasons.sorted(by: { $0.key < $1.key }) {
             report.addUnchecked(schema.tables[place].spelling, reason)
         }
-        let rows = try RowModel(schema, policies: ModelPolicies(access.registry), borrowing: access.connection)
+        let copy = try ScratchDatabase.whole(schema, borrowing: access.connection)
+        let rows = RowModel(schema, policies: ModelPolicies(access.registry), asking: copy)
+        let identity = ModelIdentity(equality: rows.equality, asking: try PlainMemory())
+        let model = VerificationModel(schema: schema, rows: rows, identity: identity, copy: copy)
+        if try isPlain(model, &report) { return }
         let stored = try StoredState(access, schema, rows.equality)
         rows.referredKeys = Dictionary(
             stored.tables.map { (foldedName($0.table.name), $0.referredKeys) }
         ) { first, _ in first }
+        rows.claims = nil
         let outcomes = try rows.outcomes(
             of: stored.tables.flatMap { $0.objects.map(\.plain) },
             given: tables.reasons.isEmpty ? [:] : given(stored, schema))
         report.deep = true
         try RowComparison(access, stored, outcomes, schema, rows.equality).compare(
             &report, without: Set(tables.reasons.keys.map { schema.tables[$0].name }))
-        try compareIdentities(stored, schema, ModelIdentity(equality: rows.equality, asking: PlainMemory()), &report)
+        try compareIdentities(stored, schema, identity, &report)
         if let failure = rows.equality.failure { throw failure }
+    }
+
+    /// Compares on the fast path.
+    /// - Returns: false if the general path must look, too. The report is as before then.
+    private func isPlain(_ model: VerificationModel, _ report: inout VerificationReport) throws -> Bool {
+        func decline(_ reason: FastPathDecline) -> Bool {
+            access.fastPathLog.decline(.plainObjects, reason)
+            return false
+        }
+        if !access.fastPaths.contains(.plainObjects) { return decline(.off) }
+        if report.hasFindings || !report.unchecked.isEmpty { return decline(.difference) }
+        var found = report
+        var objects = try PlainObjects(access, model, progress)
+        if let reason = try objects.compare(&found) { return decline(reason) }
+        if let failure = model.rows.equality.failure { throw failure }
+        found.deep = true
+        report = found
+        access.fastPathLog.count(.plainObjects)
+        return true
     }
 
     private func compareIdentities(

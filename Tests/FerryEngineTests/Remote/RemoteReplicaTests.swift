@@ -174,9 +174,10 @@ final class RemoteReplicaTests: XCTestCase {
         try home.settle()
         for code in [FerryError.Code.accessDenied, .credentialsMissing, .inputOutput] {
             try home.write(0, code.rawValue)
-            home.storage.setOutage(FerryError(code, "no"))
+            home.storage.setOutage(FerryError(code, "A sentence.", detail: "403 no"))
             XCTAssertEqual(failure { _ = try home.replicas[0].sync() }?.code, code)
-            XCTAssertEqual(try home.replicas[0].status().container.failure, "no")
+            let told = try XCTUnwrap(home.replicas[0].status().container.failure)
+            XCTAssertTrue(told.contains("(403 no)") && !told.contains("A sentence."), told)
             home.storage.setOutage(nil)
             try home.settle()
         }

@@ -52,6 +52,7 @@ final class FastPathTests: XCTestCase {
         try b.receive(a)
         try c.read(a.takeSnapshot())
         let devices = [a, b, c]
+        for device in devices { XCTAssertTrue(try device.store.verify(deep: true).isSound) }
         let summary = try devices.map { device in
             var lines = try device.query(Self.shown) + device.query("SELECT name, note FROM label ORDER BY 1")
             lines += try device.query("SELECT \"table\", sum, count, shown, exceptions FROM ferry_digest ORDER BY 1")

@@ -53,7 +53,7 @@ final class VerifyTests: XCTestCase {
     }
 
     private func differences(_ device: TestDevice) throws -> [String] {
-        let report = try device.store.verify(deep: true)
+        let report = try device.store.verifyBothWays()
         XCTAssertEqual(report.differenceCount, report.differences.count)
         XCTAssertEqual(report.isSound, report.differences.isEmpty && report.foreignKeys.isEmpty)
         return report.differences.map { "\($0.table) \($0.key): \($0.kind)" }
@@ -61,7 +61,7 @@ final class VerifyTests: XCTestCase {
 
     func testASoundDatabaseIsSaidToBeSound() throws {
         let device = try device()
-        let report = try device.store.verify(deep: true)
+        let report = try device.store.verifyBothWays()
         XCTAssertEqual(report.differences, [])
         XCTAssertEqual(report.tables.first { $0.name == "artist" }?.rows, 4)
         XCTAssertEqual(report.tables.first { $0.name == "artist" }?.objects, 4)
@@ -109,7 +109,7 @@ final class VerifyTests: XCTestCase {
     func testADigestThatIsNotThatOfItsObjectsIsNamed() throws {
         let device = try device()
         try damage(device, "UPDATE ferry_digest SET count = count + 1 WHERE \"table\" = 2")
-        XCTAssertEqual(try device.store.verify(deep: true).differences.map(\.table), ["song"])
+        XCTAssertEqual(try device.store.verifyBothWays().differences.map(\.table), ["song"])
     }
 
     func testARowOfADeletedObjectIsNamed() throws {
@@ -131,7 +131,7 @@ final class VerifyTests: XCTestCase {
         try damage(device, "UPDATE ferry_object_1 SET shown = 2 WHERE k0 = 2")
         XCTAssertEqual(try differences(device), ["artist 2: mark"])
         try damage(device, "UPDATE ferry_object_1 SET shown = 1 WHERE k0 = 2; DELETE FROM ferry_joined")
-        let found = try device.store.verify(deep: true).differences
+        let found = try device.store.verifyBothWays().differences
         XCTAssertEqual(found.map(\.kind), [.mark])
         XCTAssertTrue(found[0].problem.contains("although another row shows it"), found[0].problem)
     }
@@ -139,7 +139,7 @@ final class VerifyTests: XCTestCase {
     func testAValueThatIsNowhereIsNamed() throws {
         let device = try device()
         try damage(device, "UPDATE ferry_object_1 SET kept = NULL WHERE shown = 4")
-        let kinds = Set(try device.store.verify(deep: true).differences.map(\.kind))
+        let kinds = Set(try device.store.verifyBothWays().differences.map(\.kind))
         XCTAssertTrue(kinds.contains(.lostValue), "\(kinds)")
     }
 
@@ -155,7 +155,7 @@ final class VerifyTests: XCTestCase {
     func testChangesThatWaitAreNoDamage() throws {
         let device = try device()
         try device.run("UPDATE song SET title = 'x'")
-        XCTAssertThrowsError(try device.store.verify(deep: true)) { error in
+        XCTAssertThrowsError(try device.store.verifyBothWays()) { error in
             XCTAssertEqual((error as? FerryError)?.code, .busy)
         }
         XCTAssertTrue(try device.store.verify().isSound)
@@ -197,7 +197,7 @@ final class VerifyTests: XCTestCase {
         try device.flush()
         XCTAssertEqual(try differences(device), [])
         try forgeJoin(device, "t", "Rock", "rock")
-        let found = try device.store.verify(deep: true).differences
+        let found = try device.store.verifyBothWays().differences
         XCTAssertTrue(
             found.contains { $0.kind == .mark && $0.problem.contains("although it should be shown") }, "\(found)")
     }
@@ -224,7 +224,7 @@ final class VerifyTests: XCTestCase {
         // As a device would that takes é for É: both have one ID, and nothing else tells.
         let number = try device.query("SELECT number FROM ferry_table WHERE name = 'a'")[0]
         try damage(device, "UPDATE ferry_object_\(number) SET object = randomblob(16) WHERE k0 = 'Rock'")
-        let found = try device.store.verify(deep: true)
+        let found = try device.store.verifyBothWays()
         XCTAssertTrue(found.differences.contains { $0.key == "Rock" && $0.kind == .identity }, "\(found.differences)")
         XCTAssertTrue(found.remedies.contains(.rejoin))
     }
@@ -308,14 +308,14 @@ final class VerifyTests: XCTestCase {
 
     func testTheAppsOwnCollationsAndFunctionsAreAskedWhereTheyAre() throws {
         let device = try appDevice()
-        let report = try device.store.verify(deep: true)
+        let report = try device.store.verifyBothWays()
         XCTAssertEqual(report.differences, [])
         XCTAssertEqual(report.unchecked, [])
         XCTAssertTrue(report.isSound)
         XCTAssertEqual(appTables(report), ["t", "g", "c", "r", "o"])
         // Only by the app's collation two of them are one.
         try damage(device, "DELETE FROM ferry_joined")
-        XCTAssertEqual(Set(try device.store.verify(deep: true).differences.map(\.table)), ["t", "g"])
+        XCTAssertEqual(Set(try device.store.verifyBothWays().differences.map(\.table)), ["t", "g"])
     }
 
     func testACollationOfAnAppsUnderABuiltInNameIsAsked() throws {
@@ -342,7 +342,7 @@ final class VerifyTests: XCTestCase {
     func testTablesForWhichSomethingIsMissingAreNamedAndAllOthersAreCompared() throws {
         let device = try appDevice()
         try strip(device)
-        let report = try device.store.verify(deep: true)
+        let report = try device.store.verifyBothWays()
         XCTAssertEqual(report.differences, [])
         XCTAssertEqual(report.foreignKeys, [])
         XCTAssertEqual(Set(report.unchecked.map(\.table)), ["t", "g", "r"])
@@ -357,7 +357,7 @@ final class VerifyTests: XCTestCase {
             device,
             "DELETE FROM c WHERE k = 'rock'; UPDATE o SET v = 2 WHERE k = 'Rock'; UPDATE t SET name = 'x' WHERE id = 9")
         try strip(device)
-        let found = try device.store.verify(deep: true)
+        let found = try device.store.verifyBothWays()
         XCTAssertEqual(
             Set(found.differences.map { "\($0.table) \($0.kind)" }), ["c missingRow", "o check", "t check"])
         XCTAssertTrue(found.hasFindings)
@@ -371,20 +371,20 @@ final class VerifyTests: XCTestCase {
             "PRAGMA ignore_check_constraints = ON; INSERT INTO t VALUES (1, 1), (2, -5); PRAGMA ignore_check_constraints = OFF"
         )
         try device.flush()
-        let report = try device.store.verify(deep: true)
+        let report = try device.store.verifyBothWays()
         XCTAssertEqual(Set(report.differences.map { "\($0.key) \($0.kind)" }), ["2 needlessRow", "2 mark"])
         XCTAssertEqual(report.remedies, [.mend])
         try device.run("UPDATE t SET x = 5 WHERE id = 2")
         try device.flush()
-        XCTAssertTrue(try device.store.verify(deep: true).isSound)
+        XCTAssertTrue(try device.store.verifyBothWays().isSound)
     }
 
     func testWhatToDoFitsWhatWasFound() throws {
         let device = try device()
         try damage(device, "UPDATE song SET title = 'Other' WHERE id = 2")
-        XCTAssertEqual(try device.store.verify(deep: true).remedies, [.take])
+        XCTAssertEqual(try device.store.verifyBothWays().remedies, [.take])
         try damage(device, "UPDATE ferry_digest SET count = count + 1 WHERE \"table\" = 2")
-        XCTAssertEqual(try device.store.verify(deep: true).remedies, [.take, .rejoin])
+        XCTAssertEqual(try device.store.verifyBothWays().remedies, [.take, .rejoin])
         try damage(device, "UPDATE song SET artist = 77 WHERE id = 1")
         XCTAssertEqual(try device.store.verify().remedies, [.sync])
     }
