@@ -226,7 +226,8 @@ public final class Replica: Sendable {
     /// Returns a closure that encodes segments of a device.
     func segmentEncoding(for identity: StoreIdentity) -> SegmentEncoding {
         { [settings = environment.largeValues] changeset, previous, keep in
-            let segment = try PartOutput.keeping(settings, in: { try keep($0.checksum, $1) }) { parts in
+            let take: PartOutput.Sink = { try keep($0.checksum, $1) }
+            let segment = try PartOutput.keeping(settings, in: take) { parts in
                 try SegmentEncoder.encode(
                     [changeset], container: identity.container, previous: previous, parts: parts)
             }
