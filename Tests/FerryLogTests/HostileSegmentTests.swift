@@ -60,7 +60,7 @@ final class HostileSegmentTests: XCTestCase {
 
     func testANewerVersionAsksForAnUpdate() throws {
         var bytes = try segment()
-        bytes[4] = 4
+        bytes[4] = 5
         assertThrows(.formatTooNew) { _ = try decode(bytes) }
         assertThrows(.formatTooNew) { _ = try SegmentDecoder.header(Array(bytes.prefix(5))) }
     }

@@ -135,7 +135,8 @@ struct JoiningRows {
                 rest.tables = try changeset.tables.map(transform).filter { !$0.operations.isEmpty }
                 return rest
             }
-            let segment = try PartOutput.keeping(settings, in: { try keep($0.checksum, $1) }) { parts in
+            let take: PartOutput.Sink = { try keep($0.checksum, $1) }
+            let segment = try PartOutput.keeping(settings, in: take) { parts in
                 try SegmentEncoder.encode(rest, container: identity.container, previous: previous, parts: parts)
             }
             return OutboxEntry(
