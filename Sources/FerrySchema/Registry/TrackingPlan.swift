@@ -229,7 +229,7 @@ package struct TrackingPlan: Equatable {
             || selection.references.contains { reference in
                 equalNames(reference.table, table.name) && equalNames(reference.column, table.primaryKey[0])
             }
-        guard table.isIntegerKey, !isReference else { return .key(table.primaryKey) }
+        guard table.isIntegerKey, !isReference, !PinnedKey.isThere(in: table) else { return .key(table.primaryKey) }
         let moved = selection.movedKeys.first {
             equalNames($0.key, table.name) && equalNames($0.value, table.primaryKey[0])
         }
