@@ -79,6 +79,11 @@ struct LeaveCommand: DatabaseCommand {
                 "\(argument.database)-ferry-keys has which rows \(Wording.count(keys, "integer key means", "integer keys mean")), for "
                     + "`ferry join` with `--match keys`. Remove the file where nobody joins again.")
         }
+        if let failure = report.keysFailure {
+            console.warn(
+                "Nothing remembers which rows the integer keys mean, for a later `ferry join` with `--match keys`. \(failure)"
+            )
+        }
         if report.unpublished > 0 {
             console.warn(
                 Wording.count(report.unpublished, "change was", "changes were")

@@ -174,7 +174,9 @@ final class RelocationTests: XCTestCase {
             try fleet.replicas[1].store.read { try $0.count("SELECT count(*) FROM item WHERE name = 'last'") } == 1
         }
         for loop in loops { loop.finish() }
-        XCTAssertEqual(Set(loops.flatMap(\.failures).map(\.code)), [.containerMissing])
+        // The folder may go in the midst of a pass, too.
+        let codes = Set(loops.flatMap(\.failures).map(\.code))
+        XCTAssertTrue(codes.isSubset(of: [.containerMissing, .inputOutput]) && !codes.isEmpty, "\(codes)")
         try fleet.assertEqual(all)
     }
 

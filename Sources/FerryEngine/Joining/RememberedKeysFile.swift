@@ -45,6 +45,6 @@ struct RememberedKeysFile {
     }
 
     func remove() throws {
-        if !path.isEmpty { _ = try fileSystem.removeFile(at: path) }
+        if try !path.isEmpty && fileSystem.item(at: path) != .missing { _ = try fileSystem.removeFile(at: path) }
     }
 }

@@ -263,23 +263,21 @@ public final class Replica: Sendable {
             try shelf.removeAll()
             return LeaveReport(
                 container: identity.containerPath, unpublished: unpublished, askers: askers, isTold: isTold,
-                documents: documents > 0 ? documents : nil, rememberedKeys: keys.count > 0 ? keys.count : nil)
+                documents: documents > 0 ? documents : nil, rememberedKeys: keys.count > 0 ? keys.count : nil,
+                keysFailure: keys.failure?.message)
         }
     }
 
     /// Writes down which rows the integer keys mean, for the case that the database joins again.
-    private func rememberKeys() throws -> RememberedKeys {
+    /// - Returns: the number of rows, and why they could not be written down. Whoever leaves keeps the rows all the same.
+    private func rememberKeys() throws -> (count: Int, failure: FerryError?) {
         let file = RememberedKeysFile(besideDatabase: store.path, environment.fileSystem)
         do {
             let keys = try store.rememberedKeys(in: identity.container)
             try file.write(keys)
-            return keys
-        } catch let error as FerryError
-            where [.databaseCorrupt, .internalInconsistency, .storeTooOld, .storeTooNew].contains(error.code)
-        {
-            // Whoever leaves because the state is damaged keeps the rows, and their integers.
-            try file.remove()
-            return RememberedKeys(container: identity.container)
+            return (keys.count, nil)
+        } catch let error as FerryError {
+            return (0, error)
         }
     }
 

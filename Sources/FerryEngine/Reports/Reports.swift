@@ -356,6 +356,8 @@ public struct LeaveReport: Codable, Equatable, Sendable {
     public var documents: Int?
     /// How many rows the file `<database>-ferry-keys` remembers for a later join by `--match keys`; `nil` without such a file.
     package var rememberedKeys: Int?
+    /// Why that file could not be written. Integers alone tell rows then.
+    package var keysFailure: String?
 }
 
 /// The progress of long work.

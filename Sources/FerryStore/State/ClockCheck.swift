@@ -12,6 +12,6 @@ enum ClockCheck {
         throw FerryError(
             .clockAhead,
             "This device's clock says that it is the year \(year). Set the date, and run `ferry sync`. Nothing is lost: what is "
-                + "written here waits, and is sent with the time at which the clock is right again.")
+                + "written here waits, and is sent with the time at which the clock is right again.", detail: "\(year)")
     }
 }

@@ -43,7 +43,8 @@ extension FailureNote {
         case .contentNotHere, .contentLost: "The bytes of a content are not here\(of). Fetch the content, or wait."
         case .nameTaken: "Something else has a name that a document needs\(of)."
         case .clockAhead:
-            "This device's clock is far off. Set the date, and run `ferry sync`. What is written here waits."
+            "This device's clock is far off\(detail.map { ": it says the year \($0)" } ?? ""). Set the date, and run `ferry sync`. What is "
+                + "written here waits."
         case .olderState:
             "\(place("The folder")) lacks what this device published. Wait, or bring the right folder back."
         case .internalInconsistency:
