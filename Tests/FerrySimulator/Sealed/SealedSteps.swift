@@ -111,7 +111,7 @@ extension Step {
         try simulation.sync(machine, isThorough: true)
         try simulation.doubtAll(of: machine)
         try simulation.expected {
-            let report = try machine.opened().leave()
+            let report = try machine.opened().leave(discardingDocuments: true)
             tell(machine, "leaves, told: \(report.isTold ?? false)")
         }
         try machine.close()
