@@ -135,13 +135,8 @@ struct JoiningRows {
                 rest.tables = try changeset.tables.map(transform).filter { !$0.operations.isEmpty }
                 return rest
             }
-            let take: PartOutput.Sink = { try keep($0.checksum, $1) }
-            let segment = try PartOutput.keeping(settings, in: take) { parts in
-                try SegmentEncoder.encode(rest, container: identity.container, previous: previous, parts: parts)
-            }
-            return OutboxEntry(
-                first: segment.firstSequence, last: segment.lastSequence,
-                changes: rest.reduce(0) { $0 + $1.operationCount }, checksum: segment.checksum, bytes: segment.bytes)
+            return try OutboxEntry(
+                encoding: rest, container: identity.container, previous: previous, largeValues: settings, keep)
         }
     }
 

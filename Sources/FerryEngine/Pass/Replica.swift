@@ -226,13 +226,8 @@ public final class Replica: Sendable {
     /// Returns a closure that encodes segments of a device.
     func segmentEncoding(for identity: StoreIdentity) -> SegmentEncoding {
         { [settings = environment.largeValues] changeset, previous, keep in
-            let segment = try PartOutput.keeping(
-                settings, in: { try keep($0.checksum, $1) },
-                { try SegmentEncoder.encode([changeset], container: identity.container, previous: previous, parts: $0) }
-            )
-            return OutboxEntry(
-                first: segment.firstSequence, last: segment.lastSequence, changes: changeset.operationCount,
-                checksum: segment.checksum, bytes: segment.bytes)
+            try OutboxEntry(
+                encoding: [changeset], container: identity.container, previous: previous, largeValues: settings, keep)
         }
     }
 
