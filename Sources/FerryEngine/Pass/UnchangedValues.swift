@@ -14,15 +14,19 @@ struct UnchangedValues {
 
     let conflicts: [TiedConflict]
 
-    /// The numbers of the conflicts in which the other device's value is the former one.
-    /// - Parameter read: reads the operations on objects of a table from all logs.
-    func lostToFormerValues(_ read: (String, Set<ObjectID>) throws -> HistoryReader) rethrows -> [Int64] {
-        var found: [Int64] = []
-        for (table, conflicts) in Dictionary(grouping: conflicts, by: \.table).sorted(by: { $0.key < $1.key }) {
-            let reader = try read(table, Set(conflicts.map(\.object)))
-            found += conflicts.filter { former(of: $0, reader) == $0.kept }.map(\.number)
+    /// Readers for the objects of all conflicts, one for each table.
+    var readers: [HistoryReader] {
+        Dictionary(grouping: conflicts, by: \.table).sorted { $0.key < $1.key }.map { table, conflicts in
+            HistoryReader(table: table, objects: Set(conflicts.map(\.object)))
         }
-        return found.sorted()
+    }
+
+    /// The numbers of the conflicts in which the other device's value is the former one.
+    /// - Parameter readers: `readers`, after they took all logs.
+    func lostToFormerValues(_ readers: [HistoryReader]) -> [Int64] {
+        readers.flatMap { reader in
+            conflicts.filter { $0.table == reader.table && former(of: $0, reader) == $0.kept }.map(\.number)
+        }.sorted()
     }
 
     /// The value that both devices had before; `nil` where no log has it any more.
@@ -44,11 +48,9 @@ extension Replica {
     func restoreLostToUnchanged(after number: Int64, _ container: Container) throws -> Int {
         let conflicts = try store.tiedConflicts(after: number, limit: UnchangedValues.maximumConflicts)
         if conflicts.isEmpty { return 0 }
-        let numbers = try UnchangedValues(conflicts: conflicts).lostToFormerValues { table, objects in
-            try readLogs(HistoryReader(table: table, objects: objects), in: container).reader
-        }
+        let values = UnchangedValues(conflicts: conflicts)
         var restored = 0
-        for number in numbers {
+        for number in try values.lostToFormerValues(readLogs(values.readers, in: container).readers) {
             do {
                 _ = try store.restoreConflict(number, encode: segmentEncoding(for: identity))
                 restored += 1

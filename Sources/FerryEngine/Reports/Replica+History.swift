@@ -43,18 +43,22 @@ extension Replica {
     ) throws -> (reader: HistoryReader, gaps: [(device: DeviceID, error: FerryError)]) {
         let reader = HistoryReader(
             table: try store.tableNames().travelling(rows.first?.table ?? ""), objects: Set(rows.map(\.object)))
-        return try readLogs(reader, in: openContainerAfresh())
+        let (readers, gaps) = try readLogs([reader], in: openContainerAfresh())
+        return (readers[0], gaps)
     }
 
-    /// Reads all logs of a container, and the waiting segments.
+    /// Reads all logs of a container, and the waiting segments, once for all readers.
     func readLogs(
-        _ reader: HistoryReader, in container: Container
-    ) throws -> (reader: HistoryReader, gaps: [(device: DeviceID, error: FerryError)]) {
-        var reader = reader
+        _ readers: [HistoryReader], in container: Container
+    ) throws -> (readers: [HistoryReader], gaps: [(device: DeviceID, error: FerryError)]) {
+        var readers = readers
+        func take(_ changeset: Changeset) throws {
+            for place in readers.indices { try readers[place].take(changeset) }
+        }
         var gaps: [(device: DeviceID, error: FerryError)] = []
         var ownLast: UInt64 = 0
         for device in try container.devices() {
-            let result = try LogWalk(container: container).forEachChangeset(of: device) { try reader.take($0) }
+            let result = try LogWalk(container: container).forEachChangeset(of: device) { try take($0) }
             if device == identity.device { ownLast = result.last }
             if let problem = result.problem { gaps.append((device, problem)) }
         }
@@ -65,9 +69,9 @@ extension Replica {
                 entry.bytes, container: identity.container, device: identity.device,
                 parts: store.partSource(of: entry)
             ).1
-            for changeset in changesets where changeset.sequence > ownLast { try reader.take(changeset) }
+            for changeset in changesets where changeset.sequence > ownLast { try take(changeset) }
         }
-        return (reader, gaps)
+        return (readers, gaps)
     }
 
     // MARK: Restoring
