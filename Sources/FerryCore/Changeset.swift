@@ -239,16 +239,34 @@ package struct SchemaRecord: Equatable, Sendable {
     package var tracked: [TrackedTableRecord]
     /// References between tracked tables that no foreign key declares.
     package var references: [UndeclaredReference]
+    /// The rows of the tables in which migration tools note what they have run. They belong to the statements: a database made from
+    /// the statements has had these migrations.
+    package var bookkeeping: [BookkeepingRows]
 
     package init(
         userVersion: Int64, applicationID: Int64, statements: [Statement], tracked: [TrackedTableRecord],
-        references: [UndeclaredReference] = []
+        references: [UndeclaredReference] = [], bookkeeping: [BookkeepingRows] = []
     ) {
         self.userVersion = userVersion
         self.applicationID = applicationID
         self.statements = statements
         self.tracked = tracked
         self.references = references
+        self.bookkeeping = bookkeeping
+    }
+}
+
+/// The rows of a table in which a migration tool notes what it has run.
+package struct BookkeepingRows: Equatable, Sendable {
+    package var table: String
+    package var columns: [String]
+    /// Each row has a value for each column, and no value is a reference.
+    package var rows: [[FieldValue]]
+
+    package init(table: String, columns: [String], rows: [[FieldValue]]) {
+        self.table = table
+        self.columns = columns
+        self.rows = rows
     }
 }
 

@@ -42,9 +42,7 @@ enum BodyDecoder {
                 var changeset = Changeset(
                     device: header.device, sequence: sequence, time: HybridTime(rawValue: time), context: context,
                     tables: [])
-                guard let form = SchemaEncoding.Form(rawValue: try reader.readByte()) else {
-                    throw ByteReader.malformed("a changeset has an unknown form")
-                }
+                let form = try SchemaEncoding.readForm(from: &reader)
                 if form != .absent {
                     changeset.schema = try SchemaEncoding.read(form, names: names, budget: &budget, from: &reader)
                 }

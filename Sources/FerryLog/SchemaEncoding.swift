@@ -10,10 +10,26 @@ enum SchemaEncoding {
         case withReferences = 2
         /// Tables that travel otherwise than the statements describe them follow the references.
         case withPast = 3
+        /// Rows of the tables in which migration tools note what they have run follow the tables with a past.
+        case withBookkeeping = 4
+    }
+
+    /// Reads the byte before a schema.
+    /// - Throws: `formatTooNew` for a form of a later Ferry.
+    static func readForm(from reader: inout ByteReader) throws(FerryError) -> Form {
+        let byte = try reader.readByte()
+        guard let form = Form(rawValue: byte) else {
+            throw FerryError(
+                .formatTooNew,
+                "A schema is of form \(byte), this Ferry reads up to \(Form.withBookkeeping.rawValue). "
+                    + "Update Ferry on this device.")
+        }
+        return form
     }
 
     static func form(of schema: SchemaRecord?) -> Form {
         guard let schema else { return .absent }
+        if !schema.bookkeeping.isEmpty { return .withBookkeeping }
         if schema.tracked.contains(where: \.hasPast) { return .withPast }
         return schema.references.isEmpty ? .plain : .withReferences
     }
@@ -52,7 +68,10 @@ enum SchemaEncoding {
                 writer.writeVarint(UInt64(try names.index(of: name)))
             }
         }
-        if form == .withPast { try writePast(schema.tracked, names: &names, to: &writer) }
+        if form == .withReferences { return }
+        try writePast(schema.tracked, names: &names, to: &writer)
+        if form == .withPast { return }
+        try BookkeepingEncoding.write(schema.bookkeeping, budget: &budget, names: &names, to: &writer)
     }
 
     /// Writes how many tables have a past. Then come each table's place, the name in the statements, the collations, the
@@ -107,10 +126,12 @@ enum SchemaEncoding {
             let identity = try TableLayout.readIdentity(names, budget: &budget, from: &reader)
             schema.tracked.append(TrackedTableRecord(name: name, identity: identity))
         }
-        if form == .withReferences || form == .withPast {
-            schema.references = try readReferences(names, budget: &budget, from: &reader)
-        }
-        if form == .withPast { try readPast(&schema.tracked, names, budget: &budget, from: &reader) }
+        if form == .plain { return schema }
+        schema.references = try readReferences(names, budget: &budget, from: &reader)
+        if form == .withReferences { return schema }
+        try readPast(&schema.tracked, names, budget: &budget, from: &reader)
+        if form == .withPast { return schema }
+        schema.bookkeeping = try BookkeepingEncoding.read(names, budget: &budget, from: &reader)
         return schema
     }
 

@@ -28,6 +28,10 @@ package enum SegmentLimits {
     package static let statements = 65_536
     /// Tables in a changeset, or tracked in a schema.
     package static let tables = 32_767
+    /// Rows in the tables of migration tools, of all schemas in a segment. They count as schema entries, too.
+    package static let bookkeepingRows = 10_000
+    /// Bytes of texts and blobs in the rows of migration tools, of a schema.
+    package static let bookkeepingBytes = 1 << 20
     /// References of a schema that no foreign key declares.
     package static let references = 32_767
     /// Columns of a table; SQLite's own maximum.

@@ -20,9 +20,7 @@ package enum SnapshotManifestDecoder {
         let names = try BodyDecoder.readNames(budget: &budget, &reader)
         let devices = try readPositions(into: &manifest, version: version, budget: &budget, from: &reader)
         manifest.contexts = try readContexts(devices, budget: &budget, from: &reader)
-        guard let form = SchemaEncoding.Form(rawValue: try reader.readByte()) else {
-            throw ByteReader.malformed("its schema has an unknown form")
-        }
+        let form = try SchemaEncoding.readForm(from: &reader)
         if form != .absent {
             let time = try readTime(from: &reader)
             let stamp = Stamp(time: time, device: try readDevice(devices, from: &reader))

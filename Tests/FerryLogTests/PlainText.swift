@@ -81,6 +81,10 @@ enum PlainText {
             + schema.statements.map { "statement \($0.type) \($0.name) \($0.table): \($0.sql)" }
             + schema.tracked.map { "tracked \($0.name): \(text($0.identity))" }
             + schema.references.map { "reference \($0.table).\($0.column): \($0.parent)" }
+            + schema.bookkeeping.flatMap { table in
+                ["bookkeeping \(table.table): \(table.columns.joined(separator: ", "))"]
+                    + table.rows.map { row in "row " + row.map { text($0) }.joined(separator: ", ") }
+            }
     }
 
     private static func text(_ identity: TableIdentity) -> String {

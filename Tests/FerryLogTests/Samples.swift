@@ -28,6 +28,21 @@ enum Samples {
             .init(name: "kind", identity: .declared(["name"])),
         ])
 
+    /// The schema with rows of migration tools.
+    static let schemaWithBookkeeping: SchemaRecord = {
+        var record = schema
+        record.bookkeeping = [
+            BookkeepingRows(
+                table: "django_migrations", columns: ["id", "app", "when"],
+                rows: [
+                    [.integer(1), .text("notes"), .real(12.5)], [.integer(2), .text("notes"), .null],
+                    [.integer(.min), .blob([0, 255]), .text("")],
+                ]),
+            BookkeepingRows(table: "schema_migrations", columns: ["version"], rows: [[.text("20260101")]]),
+        ]
+        return record
+    }()
+
     /// Two changesets with every kind of value, operation and identity.
     static func everything() -> [Changeset] {
         func song(_ suffix: UInt64) -> ObjectID {

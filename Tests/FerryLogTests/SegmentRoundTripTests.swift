@@ -181,4 +181,38 @@ final class SegmentRoundTripTests: XCTestCase {
         assertSame(changesets, decoded)
         XCTAssertEqual(decoded[0].schema?.references.count, 2)
     }
+
+    func testASchemaTravelsWithTheRowsOfMigrationTools() throws {
+        var changesets = Samples.everything()
+        changesets[0].schema = Samples.schemaWithBookkeeping
+        let segment = try SegmentEncoder.encode(changesets, container: Samples.container, previous: nil)
+        let decoded = try SegmentDecoder.decode(segment.bytes, container: Samples.container, device: Samples.device).1
+        assertSame(changesets, decoded)
+        XCTAssertEqual(decoded[0].schema?.bookkeeping, Samples.schemaWithBookkeeping.bookkeeping)
+    }
+
+    func testASchemaHoldsNoMoreRowsOfMigrationToolsThanAReaderTakes() throws {
+        func encode(_ rows: [[FieldValue]]) throws -> [UInt8] {
+            var changesets = Samples.everything()
+            changesets[0].schema?.bookkeeping = [BookkeepingRows(table: "t", columns: ["v"], rows: rows)]
+            return try SegmentEncoder.encode(changesets, container: Samples.container, previous: nil).bytes
+        }
+        assertThrows(.limitExceeded) { _ = try encode(Array(repeating: [.null], count: 10_001)) }
+        assertThrows(.internalInconsistency) { _ = try encode([[.reference(ObjectID(high: 1, low: 1))]]) }
+        let large = Array(repeating: FieldValue.text(String(repeating: "x", count: 1 << 19)), count: 3).map { [$0] }
+        assertThrows(.damagedFile) {
+            _ = try SegmentDecoder.decode(encode(large), container: Samples.container, device: Samples.device)
+        }
+        XCTAssertNoThrow(
+            try SegmentDecoder.decode(
+                encode(Array(large.prefix(2))), container: Samples.container, device: Samples.device))
+    }
+
+    /// Later versions of Ferry may say more of a schema.
+    func testASchemaOfALaterFormAsksForANewerFerry() throws {
+        for bytes in [[UInt8(5)], [255]] {
+            var reader = ByteReader(bytes)
+            assertThrows(.formatTooNew) { _ = try SchemaEncoding.readForm(from: &reader) }
+        }
+    }
 }

@@ -290,6 +290,14 @@ def ascending(reader):
     return indices
 
 
+def single_value(reader):
+    """A value that stands by itself, as its tag and its content."""
+    tag = reader.u8()
+    need(tag <= 4, "a row of a migration tool holds a value of an unknown kind")
+    read = (lambda: None, reader.zigzag, reader.u64, reader.counted, reader.counted)[tag]
+    return written(tag, read())
+
+
 def schema(form, dictionaries, reader):
     yield f"schema {reader.zigzag()} {reader.zigzag()}"
     for _ in range(reader.varint()):
@@ -299,11 +307,11 @@ def schema(form, dictionaries, reader):
     for _ in range(reader.varint()):
         tracked.append(dictionaries.name(reader))
         yield f"tracked {tracked[-1]}: {dictionaries.identity(reader)}"
-    if form in (2, 3):
+    if form in (2, 3, 4):
         for _ in range(reader.varint()):
             table, column, parent = (dictionaries.name(reader) for _ in range(3))
             yield f"reference {table}.{column}: {parent}"
-    if form == 3:
+    if form in (3, 4):
         for _ in range(reader.varint()):
             place, name = reader.varint(), dictionaries.name(reader)
             need(place < len(tracked), "a table with a past is not tracked")
@@ -312,6 +320,13 @@ def schema(form, dictionaries, reader):
             for _ in range(reader.varint()):
                 column, local = dictionaries.name(reader), dictionaries.name(reader)
                 yield f"column {tracked[place]}.{column}: {local}"
+    if form == 4:
+        for _ in range(reader.varint()):
+            table = dictionaries.name(reader)
+            columns = [dictionaries.name(reader) for _ in range(reader.varint())]
+            yield f"bookkeeping {table}: {', '.join(columns)}"
+            for _ in range(reader.varint()):
+                yield "row " + ", ".join(single_value(reader) for _ in columns)
 
 
 # Segments
@@ -378,7 +393,7 @@ def segment(content):
         for other in sorted(context):
             yield f"context {other} {context[other][0]} {context[other][1]}"
         form = body.u8()
-        need(form <= 3, "a changeset has an unknown form")
+        need(form <= 4, "a changeset has an unknown form")
         if form:
             yield from schema(form, dictionaries, body)
         for _ in range(body.varint()):
@@ -489,7 +504,7 @@ def manifest(content, found=None):
         author, other = (dictionaries.devices[body.varint()] for _ in range(2))
         yield f"context {author} {other} {body.time()} {body.time()}"
     form = body.u8()
-    need(form <= 3, "its schema has an unknown form")
+    need(form <= 4, "its schema has an unknown form")
     if form:
         yield f"schema at {body.time()} {dictionaries.devices[body.varint()]}"
         yield from schema(form, dictionaries, body)

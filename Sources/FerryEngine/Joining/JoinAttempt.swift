@@ -101,18 +101,18 @@ struct JoinAttempt {
             createdTables: schema.created.tables, replayed: sync.replayed, published: sync.published,
             tables: status.tables.map { .init($0) },
             leftOut: (leftOut + schema.created.leftOut).map { .init(name: $0.name, reason: $0.reason) }, rows: compared,
-            matchingKeys: rows?.matchingKeys ?? 0, removed: rows?.removed ?? 0, conflicts: sync.conflicts,
+            matchingKeys: rows?.matchingKeys ?? 0, removed: rows?.removed ?? 0, conflicts: hasRows ? sync.conflicts : 0,
             hidden: status.hidden, waiting: sync.waiting, plainReferences: try store.plainReferences(),
             rowsWithoutKey: rowsWithoutKey, refusedSchemas: schema.refused, emptyNotes: emptyNotes(leftOut),
             durationMilliseconds: environment.clock.milliseconds() - start)
         return (replica, report)
     }
 
-    /// The tables of migration tools that this join made: their rows stay on each device.
+    /// The tables of migration tools that this join made and could not fill.
     private func emptyNotes(_ leftOut: [LeftOutTable]) -> [String]? {
         let notes = (leftOut + schema.created.leftOut).map(\.name).filter { name in
-            TrackingPlan.bookkeepingTables.contains(foldedName(name))
-                && schema.created.tables.contains { equalNames($0, name) }
+            BookkeepingTables.contains(name) && schema.created.tables.contains { equalNames($0, name) }
+                && !schema.created.filled.contains { equalNames($0, name) }
         }
         return notes.isEmpty ? nil : notes
     }

@@ -110,6 +110,8 @@ package struct MetaTable {
         case sentSchema
         /// The `PRAGMA user_version` that this device sent last.
         case sentUserVersion
+        /// A checksum of the rows of migration tools that this device sent last; empty without such rows.
+        case sentBookkeeping
         /// The container's tracked tables as received, as JSON.
         case tracked
         /// The newest schema in all logs, as JSON.

@@ -32,7 +32,7 @@ package struct SchemaRecorder {
         return SchemaRecord(
             userVersion: Int64(try connection.count("PRAGMA user_version")),
             applicationID: Int64(try connection.count("PRAGMA application_id")), statements: statements,
-            tracked: tracked, references: references)
+            tracked: tracked, references: references, bookkeeping: try BookkeepingTables(connection).read())
     }
 
     /// Creates the parts of a record missing from the database.
@@ -81,6 +81,7 @@ package struct SchemaRecorder {
             if statement.type == "table" { created.tables.append(statement.name) }
         }
         try checkIdentities(record.tracked)
+        created.filled = try BookkeepingTables(connection).fill(created.tables, from: record)
         if try connection.count("PRAGMA user_version") == 0 {
             try connection.executeScript("PRAGMA user_version = \(record.userVersion)")
         }
@@ -175,6 +176,8 @@ package struct SchemaRecorder {
 package struct CreatedSchema: Equatable, Sendable {
     /// The names of the created tables.
     package var tables: [String] = []
+    /// Those of the created tables that have the rows of the container's record (`BookkeepingTables`).
+    package var filled: [String] = []
     /// What cannot be made here, and the triggers and views naming it.
     package var leftOut: [LeftOutTable] = []
 

@@ -40,14 +40,26 @@ package struct NewestSchema {
     /// Records the schema that this device sends; `nil`: the next one goes out, whatever it is.
     package func noteSent(_ record: SchemaRecord?) throws {
         try meta.set(.sentSchema, record.map(Self.checksum) ?? "")
-        if let record { try meta.set(.sentUserVersion, record.userVersion) }
+        guard let record else { return }
+        try meta.set(.sentUserVersion, record.userVersion)
+        try meta.set(.sentBookkeeping, Self.checksum(record.bookkeeping))
     }
 
-    /// True if the app has given the database another `user_version` since this device sent its schema. SQLite's version of the schema
-    /// stays the same then.
-    package func hasOtherUserVersion(_ connection: SQLConnection) throws -> Bool {
+    /// True if the app has noted a migration since this device sent its schema: by another `user_version`, or in a table of a
+    /// migration tool. SQLite's version of the schema stays the same then.
+    package func hasOtherNotes(_ connection: SQLConnection) throws -> Bool {
         guard let sent = try meta.integer(.sentUserVersion) else { return false }
-        return try sent != Int64(connection.count("PRAGMA user_version"))
+        if try sent != Int64(connection.count("PRAGMA user_version")) { return true }
+        let notes = try meta.string(.sentBookkeeping)
+        // A database without such tables gets them by a change of the schema.
+        return try notes?.isEmpty ?? false ? false : notes != Self.checksum(BookkeepingTables(connection).read())
+    }
+
+    private static func checksum(_ bookkeeping: [BookkeepingRows]) throws -> String {
+        if bookkeeping.isEmpty { return "" }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return ContentHash.checksum(Array(try encoder.encode(bookkeeping.map(Form.Bookkeeping.init)))).hex
     }
 
     private static func checksum(_ record: SchemaRecord) throws -> String {
@@ -81,6 +93,34 @@ package struct NewestSchema {
             var renamedColumns: [RenamedColumn]?
         }
 
+        struct Bookkeeping: Codable {
+            var table: String
+            var columns: [String]
+            /// The values of each row, one after the other as in the format, in Base64.
+            var rows: [Data]
+
+            init(_ table: BookkeepingRows) {
+                self.table = table.table
+                columns = table.columns
+                rows = table.rows.map { row in
+                    var writer = ByteWriter()
+                    for value in row { writer.write(value) }
+                    return Data(writer.bytes)
+                }
+            }
+
+            func decoded() throws -> BookkeepingRows {
+                var read = BookkeepingRows(table: table, columns: columns, rows: [])
+                for row in rows {
+                    var reader = ByteReader(Array(row))
+                    var values: [FieldValue] = []
+                    for _ in columns { values.append(try reader.readValue()) }
+                    read.rows.append(values)
+                }
+                return read
+            }
+        }
+
         var time: UInt64
         var device: String
         var userVersion: Int64
@@ -88,6 +128,7 @@ package struct NewestSchema {
         var statements: [Statement]
         var tracked: [Table]
         var references: [UndeclaredReference]
+        var bookkeeping: [Bookkeeping]?
 
         init(_ schema: StampedSchema) {
             time = schema.stamp.time.rawValue
@@ -105,6 +146,7 @@ package struct NewestSchema {
                     renamedColumns: $0.renamedColumns.isEmpty ? nil : $0.renamedColumns)
             }
             references = schema.record.references
+            bookkeeping = schema.record.bookkeeping.isEmpty ? nil : schema.record.bookkeeping.map(Bookkeeping.init)
         }
 
         func schema() throws -> StampedSchema {
@@ -120,7 +162,7 @@ package struct NewestSchema {
                         keyCollations: $0.keyCollations ?? [], identityColumns: $0.identityColumns ?? [],
                         renamedColumns: $0.renamedColumns ?? [])
                 },
-                references: references)
+                references: references, bookkeeping: try bookkeeping?.map { try $0.decoded() } ?? [])
             return StampedSchema(record: record, stamp: Stamp(time: HybridTime(rawValue: time), device: device))
         }
     }

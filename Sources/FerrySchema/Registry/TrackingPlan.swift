@@ -53,13 +53,6 @@ package struct TrackingPlan: Equatable {
     package var tracked: [TrackedTableRecord] = []
     package var leftOut: [LeftOutTable] = []
 
-    /// Tables in which migration tools record their work on *this* database.
-    package static let bookkeepingTables: Set<String> = [
-        "grdb_migrations", "schema_migrations", "ar_internal_metadata", "alembic_version", "django_migrations",
-        "knex_migrations", "knex_migrations_lock", "room_master_table", "__efmigrationshistory", "_prisma_migrations",
-        "android_metadata",
-    ]
-
     /// The most columns of a table that travels: Ferry keeps another table beside each, with one column more, and SQLite allows
     /// 2,000 columns (https://www.sqlite.org/limits.html#max_column).
     package static let maximumColumns = 1_999
@@ -150,7 +143,7 @@ package struct TrackingPlan: Equatable {
         case .shadow: return "belongs to a virtual table"
         case .table: break
         }
-        if bookkeepingTables.contains(foldedName(table.name)) { return "notes this database's own migrations" }
+        if BookkeepingTables.contains(table.name) { return "notes this database's own migrations" }
         if OwnNames.isTravelling(table.name, columns: table.columns.map(\.name)) { return nil }
         if SchemaReader.isReserved(table) {
             return "its name begins with ferry_, as only Ferry's own may that travel"

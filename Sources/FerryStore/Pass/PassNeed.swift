@@ -23,7 +23,7 @@ struct PassNeed {
         let policies = PolicyList(connection)
         if try policies.target(hooks) != policies.applied() { return true }
         return try SchemaReader(connection: connection).version() != meta.integer(.schemaVersion)
-            || NewestSchema(connection).hasOtherUserVersion(connection)
+            || NewestSchema(connection).hasOtherNotes(connection)
     }
 
     /// True if a pass would have work besides waiting rows and changes.

@@ -64,7 +64,7 @@ extension StoreSession {
         let mayBeNews =
             try access.registry.leaving.isEmpty
             && (access.meta.integer(.schemaUnsent) == 1
-                || NewestSchema(connection).hasOtherUserVersion(connection))
+                || NewestSchema(connection).hasOtherNotes(connection))
         let schema = mayBeNews ? try unsentSchema() : nil
         let isSchemaNews = schema != nil
         if mayBeNews, !isSchemaNews { try access.meta.set(.schemaUnsent, 0) }
@@ -96,7 +96,11 @@ extension StoreSession {
                     keyCollations: $0.hasFormerCollations ? $0.identityCollations : [],
                     identityColumns: $0.renamedIdentity, renamedColumns: columns[$0.name].record)
             }, references: access.references())
-        return try NewestSchema(access.connection).isSent(schema) ? nil : schema
+        let newest = NewestSchema(access.connection)
+        guard try newest.isSent(schema) else { return schema }
+        // An earlier version of Ferry did not record all of this.
+        try newest.noteSent(schema)
+        return nil
     }
 
     /// - Parameter lookups: lookups of rows since a row was last written.

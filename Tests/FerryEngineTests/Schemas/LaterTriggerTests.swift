@@ -51,17 +51,4 @@ final class LaterTriggerTests: XCTestCase {
         try fleet.join()
         XCTAssertEqual(try fleet.shell(3, "PRAGMA user_version"), "3\n")
     }
-
-    func testAJoinNamesTheEmptyNotesOfAMigrationTool() throws {
-        let fleet = try Fleet()
-        try fleet.start(
-            """
-            CREATE TABLE grdb_migrations(identifier TEXT NOT NULL PRIMARY KEY); INSERT INTO grdb_migrations VALUES ('v1');
-            CREATE TABLE note(id INTEGER PRIMARY KEY, x TEXT);
-            """)
-        XCTAssertEqual(try fleet.join().emptyNotes, ["grdb_migrations"])
-        // An app that made its tables first has its notes.
-        try fleet.shell(2, "CREATE TABLE grdb_migrations(identifier TEXT NOT NULL PRIMARY KEY)")
-        XCTAssertNil(try fleet.join().emptyNotes)
-    }
 }

@@ -205,6 +205,11 @@ struct ForgedGrammar {
             },
             references: (0..<chance.below(3)).map { _ in
                 UndeclaredReference(table: name(), column: chance.pick(["artist", "none"]), parent: name())
+            },
+            bookkeeping: (0..<chance.below(3)).map { _ in
+                BookkeepingRows(
+                    table: chance.oneIn(2) ? "grdb_migrations" : name(), columns: ["identifier"],
+                    rows: (0..<chance.below(3)).map { _ in [chance.oneIn(2) ? .text("v1") : .integer(1)] })
             })
     }
 
