@@ -117,6 +117,14 @@ extension Schema {
         return isUnique ? nil : "\(names.joined(separator: ", ")) of “\(parent.localName)” is not unique"
     }
 
+    /// The generated column from or to which a foreign key leads; `nil` without one. Generated columns never travel, so no rule follows
+    /// such a foreign key.
+    package func generatedColumn(of key: SchemaForeignKey, in child: SchemaTable) -> SchemaColumn? {
+        let columns = key.columns.compactMap { child.column($0) }
+        let parent = table(key.parentTable)
+        return (columns + key.parentColumns.compactMap { parent?.column($0) }).first(where: \.isGenerated)
+    }
+
     private static func areSame(_ left: [String], _ right: [String]) -> Bool {
         left.count == right.count && left.allSatisfy { name in right.contains { equalNames($0, name) } }
     }

@@ -51,6 +51,9 @@ extension Registry {
         _ key: SchemaForeignKey, of table: SchemaTable, _ schema: Schema, _ words: [String: String]
     ) -> String? {
         if let flaw = schema.flaw(of: key, in: table) { return "SQLite cannot use it: \(flaw)" }
+        if let column = schema.generatedColumn(of: key, in: table) {
+            return "“\(column.name)” is a generated column, and Ferry follows none"
+        }
         guard let word = schema.declaredKey(key, of: table).flatMap({ words[$0.target] }) else { return nil }
         return word == DeclaredKey.namedWord ? "somebody said so" : "rows were written that refer to nothing"
     }

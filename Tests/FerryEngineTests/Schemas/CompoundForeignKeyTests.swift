@@ -146,4 +146,33 @@ final class CompoundForeignKeyTests: XCTestCase {
         }
         try fleet.assertSoundAndInStep()
     }
+
+    /// A generated column does not travel: no rule follows its foreign key, and people are told.
+    func testAForeignKeyOfAGeneratedColumnIsListedAsAPlainReference() throws {
+        let fleet = try Fleet.two(
+            """
+            CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL, a TEXT, b TEXT AS (lower(a)) STORED UNIQUE);
+            CREATE TABLE c(id TEXT PRIMARY KEY NOT NULL, j TEXT,
+                r TEXT AS (json_extract(j, '$.p')) STORED REFERENCES p(id) ON DELETE CASCADE);
+            CREATE TABLE d(id TEXT PRIMARY KEY NOT NULL, b TEXT REFERENCES p(b) ON DELETE CASCADE);
+            INSERT INTO p(id, a) VALUES ('x', 'X');
+            """)
+        for replica in fleet.replicas {
+            let references = try replica.store.plainReferences()
+            XCTAssertEqual(references.map(\.columns), [["r"], ["b"]])
+            XCTAssertTrue(references.allSatisfy { $0.reason.contains("generated column") }, "\(references)")
+        }
+        try fleet.shell(0, "DELETE FROM p")
+        try fleet.shell(1, "INSERT INTO c(id, j) VALUES ('c', '{\"p\":\"x\"}'); INSERT INTO d VALUES ('d', 'x')")
+        try fleet.settle()
+        for index in 0..<2 {
+            XCTAssertEqual(try fleet.shell(index, "SELECT id FROM c UNION SELECT id FROM d"), "c\nd\n")
+        }
+        for replica in fleet.replicas {
+            let report = try replica.verify(deep: true)
+            XCTAssertEqual(report.differences, [])
+            XCTAssertEqual(report.foreignKeys.count, 0)
+            XCTAssertEqual(try replica.status().devices.map(\.standing), [.inStep])
+        }
+    }
 }
