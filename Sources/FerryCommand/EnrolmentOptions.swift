@@ -101,6 +101,20 @@ struct EnrolmentOptions: ParsableArguments {
         return (enrolment, way)
     }
 
+    /// What a dry run of a join needs in a sealed container: an enrolment in which somebody has let the device in already, or the
+    /// recovery code. A dry run lets no device in.
+    func rehearsal(in folder: String) throws -> (enrolment: Enrolment?, recovery: SecretCode?) {
+        guard try Enrolment.isNeeded(containerPath: folder) else { return (nil, nil) }
+        if let code = try recoveryCode() { return (nil, code) }
+        if let pending = try Enrolment.pending(containerPath: folder), case .admitted = try pending.state() {
+            return (pending, nil)
+        }
+        throw FerryError(
+            .keyMissing,
+            "The container is sealed, and a dry run lets no device in: an invitation's code works once. Run it with --recovery -, or "
+                + "join without --dry-run.", path: folder)
+    }
+
     private struct PendingReport: Encodable {
         let error: FailureReport.Detail
         let words: String

@@ -69,9 +69,12 @@ struct JoinCommand: DatabaseCommand {
     @OptionGroup var output: OutputOptions
 
     func perform(_ console: Console) throws {
-        let enrolment = try enrolling.enrolment(in: folder.container, console)
+        let rehearsal = dryRun ? try enrolling.rehearsal(in: folder.container) : nil
+        let enrolment = dryRun ? nil : try enrolling.enrolment(in: folder.container, console)
         let (replica, report) = try ProgressBar.during(console) { progress in
-            try ReplicaSetup(progress: progress, enrolment: enrolment?.0).join(
+            var setup = ReplicaSetup(progress: progress, enrolment: enrolment?.0 ?? rehearsal?.enrolment)
+            setup.rehearsalCode = rehearsal?.recovery
+            return try setup.join(
                 databasePath: argument.database, containerPath: folder.container, name: naming.name,
                 options: JoinOptions(rows: rows, match: match), isDryRun: dryRun)
         }
@@ -168,7 +171,7 @@ struct JoinCommand: DatabaseCommand {
                     : "join a copy from before this with `--match keys`: then they are the same rows."))
     }
 
-    /// The notes of migration tools stay on each device. A database that was made here has none, and the whole schema all the same.
+    /// A database that was made here has the whole schema. Without the notes of the app's migration tool the app does its migrations again.
     private func warnOfEmptyNotes(_ report: JoinReport, _ console: Console) throws {
         guard let notes = report.emptyNotes else { return }
         let tables = notes.joined(separator: ", ")

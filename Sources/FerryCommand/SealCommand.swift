@@ -87,8 +87,9 @@ struct SealCommand: DatabaseCommand {
             try console.say(console.style.bold("  ferry enrol <database> --code -"))
         }
         console.hint(
-            "What was published before can be read by everybody who has the folder. Each device removes its own an hour after it became "
-                + "a member, with a sync.")
+            "What was published before can be read by "
+                + (anew ? "the former members who have the folder." : "everybody who has the folder.")
+                + " Each device removes its own an hour after it became a member, with a sync.")
     }
 
     private func removeFormerFiles(_ console: Console) throws {

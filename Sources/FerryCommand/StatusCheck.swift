@@ -12,6 +12,7 @@ struct StatusCheck {
         switch report.concerns.first?.kind {
         case nil: .success
         case .differs, .damage, .needsApp: .badData
+        case .noAccess: .noPermission
         case .unreachable, .failing: .unavailable
         case .late, .waiting: .tryAgain
         }

@@ -189,7 +189,12 @@ struct StatusPage {
     private func containerFailure(_ style: Style) -> [String] {
         let place = report.container
         let age = Wording.waiting(sinceMilliseconds: place.failingSinceMilliseconds, now: now)
-        if let problem = place.problem { return [style.red("The container is not reachable. ") + problem + age] }
+        if let problem = place.problem {
+            return [
+                style.red(place.reachable ? "This device cannot sync. " : "The container is not reachable. ") + problem
+                    + age
+            ]
+        }
         // The folder may be well by now: the next sync tells.
         return place.failure.map { [style.yellow("The last sync failed. ") + $0 + age] } ?? []
     }
@@ -265,15 +270,14 @@ struct StatusPage {
             let age = device.lastSeenMilliseconds.map { Wording.age(sinceMilliseconds: $0, now: now) } ?? "never"
             table.add(
                 labels[device.id], Wording.grouped(device.behind), Wording.grouped(device.unacknowledged), age,
-                Self.standing(device, age: age) + successors(device))
+                [Self.standing(device, age: age), successors(device)].filter { !$0.isEmpty }.joined(separator: "; "))
         }
         return [""] + table.lines(style)
     }
 
     func successors(_ device: StatusReport.Peer) -> String {
         guard let successors = device.successors else { return "" }
-        let separator = device.standing == nil ? "" : "; "
-        return separator + "copied or restored as " + Wording.list(successors.map { labels[$0] })
+        return "copied or restored as " + Wording.list(successors.map { labels[$0] })
     }
 
     static func standing(_ device: StatusReport.Peer, age: String) -> String {

@@ -25,4 +25,7 @@ extension MemoryFileSystem: PrivateFileSystem {
             }
         }
     }
+
+    /// There are no links in memory.
+    package func destination(of path: String) -> String { path }
 }

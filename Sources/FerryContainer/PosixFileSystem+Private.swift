@@ -30,4 +30,13 @@ extension PosixFileSystem: PrivateFileSystem {
         let isDirectory = status.st_mode & S_IFMT == S_IFDIR
         return status.st_mode & (isDirectory ? 0o022 : 0o077) != 0
     }
+
+    package func destination(of path: String) -> String {
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK, let whole = realpath(path, nil) else {
+            return path
+        }
+        defer { free(whole) }
+        return String(cString: whole)
+    }
 }

@@ -14,4 +14,7 @@ package protocol PrivateFileSystem: FileSystem {
     /// administrator does not count. `false` if nothing is there.
     /// - Throws: `inputOutput`.
     func isExposed(at path: String) throws -> Bool
+
+    /// The path to which a symbolic link leads; any other path, and a link to nothing, as it is.
+    func destination(of path: String) -> String
 }

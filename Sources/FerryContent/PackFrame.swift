@@ -34,7 +34,7 @@ enum PackFrame {
             throw FerryError(
                 .notSealed, "The pack is not sealed, and the container is. Nothing of it is used.", device: device)
         }
-        guard found == (isSealed ? Envelope.packMagic : magic) else { throw ByteReader.malformed("it is not a pack") }
+        guard found == (isSealed ? Envelope.magic : magic) else { throw ByteReader.malformed("it is not a pack") }
         let (version, known) = (try reader.readByte(), isSealed ? Envelope.currentVersion : currentVersion)
         guard version <= known else {
             throw FerryError(

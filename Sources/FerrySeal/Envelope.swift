@@ -7,9 +7,8 @@ import Foundation
 /// Sealing the same content twice gives the same bytes, but for the signature on Apple's systems: a file's key follows from a
 /// keyed hash of its content, so that publication after a crash writes what was there. The same key means the same content.
 package enum Envelope {
-    static let magic = Array("FRYX".utf8)
-    /// The beginning of a sealed pack, too.
-    package static var packMagic: [UInt8] { magic }
+    /// The beginning of a sealed file, packs included.
+    package static let magic = Array("FRYX".utf8)
     /// The version that is written, and the latest that is read.
     package static let currentVersion: UInt8 = 1
     static let headerLength = 128

@@ -8,6 +8,27 @@ final class ExportCommandTests: XCTestCase {
         try workshop.rows(database).replacing("INSERT INTO \"table\" VALUES('note','stays');\n", with: "")
     }
 
+    /// The same word twice, another path to the database, or a name of something else.
+    func testAnExportReplacesNothingButAnExport() throws {
+        let workshop = try Workshop()
+        try workshop.begin(isOpen: true)
+        try workshop.sql("a.sqlite", "CREATE TABLE diary(v); INSERT INTO diary VALUES ('only here')")
+        try Data("a letter".utf8).write(to: URL(fileURLWithPath: workshop.path("letter.txt")))
+        try FileManager.default.createSymbolicLink(
+            atPath: workshop.path("link.sqlite"), withDestinationPath: workshop.path("a.sqlite"))
+        let names = [
+            "a.sqlite", "./a.sqlite", "link.sqlite", "a.sqlite-wal", "a.sqlite-ferry-lock", "letter.txt", "/dev/null",
+        ]
+        for name in names {
+            try workshop.fail(
+                "export", "a.sqlite", name, status: 64, code: "invalidArgument", mentioning: "is no export")
+        }
+        XCTAssertEqual(try workshop.sql("a.sqlite", "SELECT v FROM diary"), "only here\n")
+        XCTAssertEqual(try String(contentsOfFile: workshop.path("letter.txt"), encoding: .utf8), "a letter")
+        try Data().write(to: URL(fileURLWithPath: workshop.path("new.ferry")))
+        for _ in 0..<2 { try workshop.succeed("export", "a.sqlite", "new.ferry") }
+    }
+
     func testAFileCarriesWhatIsNewToADeviceWithoutTheFolder() throws {
         let workshop = try Workshop()
         try workshop.beginTwo(isOpen: true)

@@ -120,6 +120,93 @@ final class SealedCommandTests: XCTestCase {
         _ = try run(workshop, "phone", ["join", "b.sqlite", "shared", "--no-wait"], code: text)
     }
 
+    // MARK: Dry runs and places of keys
+
+    func testADryRunLetsNoDeviceIn() throws {
+        let workshop = try begin()
+        let code = try String(contentsOfFile: workshop.recovery, encoding: .utf8)
+        let before = try workshop.files(suffix: "").count
+        for _ in 0..<2 {
+            let told = try run(
+                workshop, "phone", ["join", "b.sqlite", "shared", "--recovery", "-", "--dry-run"], input: code)
+            XCTAssertTrue(told.output.contains("Nothing was changed."), told.output)
+            XCTAssertTrue(told.output.contains("bring 9 changes from the container"), told.output)
+        }
+        XCTAssertEqual(try workshop.files(suffix: "").count, before)
+        XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("keys-phone")))
+        let (words, _) = try invitation(workshop)
+        let refused = try run(
+            workshop, "phone", ["join", "b.sqlite", "shared", "--code", "-", "--dry-run"], input: words, status: 77)
+        XCTAssertTrue(refused.errors.contains("--recovery -"), refused.errors)
+        let devices = try run(workshop, "laptop", ["devices", "a.sqlite", "--json"]).json()
+        XCTAssertEqual((devices["devices"] as? [Any])?.count, 1)
+        // Somebody has let the device in, and the join is still to come.
+        _ = try run(
+            workshop, "phone", ["join", "b.sqlite", "shared", "--code", "-", "--no-wait"], input: words, status: 75)
+        _ = try run(workshop, "laptop", ["sync", "a.sqlite"])
+        XCTAssertTrue(
+            try run(workshop, "phone", ["join", "b.sqlite", "shared", "--dry-run"]).output.contains(
+                "Nothing was changed."))
+        _ = try run(workshop, "phone", ["join", "b.sqlite", "shared", "--code", "-", "--no-wait"], input: words)
+        try assertSameRows(workshop)
+    }
+
+    func testAMissingKeyIsNoUnreachableContainer() throws {
+        let workshop = try beginTwo()
+        try FileManager.default.moveItem(atPath: workshop.path("keys-phone"), toPath: workshop.path("away"))
+        let check = try run(workshop, "phone", ["status", "b.sqlite", "--check"], status: 77)
+        XCTAssertTrue(check.output.hasPrefix("noAccess: This computer has no key"), check.output)
+        let told = try run(workshop, "phone", ["status", "b.sqlite"])
+        XCTAssertFalse(told.output.contains("not reachable"), told.output)
+    }
+
+    func testKeysInTheSharedFolderAreNeverUsed() throws {
+        let workshop = try beginTwo()
+        let inside = workshop.path("shared/keys")
+        try FileManager.default.moveItem(atPath: workshop.path("keys-phone"), toPath: inside)
+        for arguments in [["sync", "b.sqlite"], ["keys", "b.sqlite", "renew"], ["status", "b.sqlite", "--check"]] {
+            let outcome = try workshop.run([Workshop.binary] + arguments, environment: ["FERRY_KEYS": inside])
+            XCTAssertEqual(outcome.status, 77, outcome.output + outcome.errors)
+            XCTAssertTrue((outcome.output + outcome.errors).contains("inside the shared folder"), outcome.output)
+        }
+    }
+
+    func testAKeyStoreMayBeALink() throws {
+        let workshop = try beginTwo()
+        try FileManager.default.moveItem(atPath: workshop.path("keys-phone"), toPath: workshop.path("elsewhere"))
+        try FileManager.default.createSymbolicLink(
+            atPath: workshop.path("keys-phone"), withDestinationPath: workshop.path("elsewhere"))
+        _ = try run(workshop, "phone", ["sync", "b.sqlite"])
+        _ = try run(workshop, "phone", ["keys", "b.sqlite", "renew"])
+        // The directory behind the link counts.
+        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: workshop.path("elsewhere"))
+        let exposed = try run(workshop, "phone", ["sync", "b.sqlite"], status: 77)
+        XCTAssertTrue(exposed.errors.contains("chmod 700"), exposed.errors)
+    }
+
+    func testADeviceThatWasRemovedAndCameBackIsToldInTwoWords() throws {
+        let workshop = try beginTwo()
+        let code = try String(contentsOfFile: workshop.recovery, encoding: .utf8)
+        _ = try run(workshop, "laptop", ["devices", "a.sqlite", "remove", "phone"])
+        _ = try run(workshop, "phone", ["sync", "b.sqlite"], status: 77)
+        _ = try run(workshop, "phone", ["enrol", "b.sqlite", "--recovery", "-"], input: code)
+        _ = try run(workshop, "phone", ["sync", "b.sqlite"])
+        _ = try run(workshop, "laptop", ["sync", "a.sqlite"])
+        let status = try run(workshop, "laptop", ["status", "a.sqlite"]).output
+        XCTAssertTrue(status.contains("removed; copied or restored as"), status)
+    }
+
+    func testAMembershipFoundedAnewSaysWhoCanReadTheFormerFiles() throws {
+        let workshop = try beginTwo()
+        let sealed = try run(
+            workshop, "laptop", ["seal", "a.sqlite", "--anew", "--recovery-to", workshop.path("new.recovery")])
+        XCTAssertTrue((sealed.output + sealed.errors).contains("former members"), sealed.output)
+        _ = try run(workshop, "laptop", ["sync", "a.sqlite"])
+        let doctor = try workshop.run([Workshop.binary, "doctor", "a.sqlite"], environment: keys(workshop, "laptop"))
+        XCTAssertFalse(doctor.output.contains("everybody who has the folder"), doctor.output)
+        XCTAssertTrue(doctor.output.contains("the former members can read them"), doctor.output)
+    }
+
     // MARK: Without a terminal
 
     func testWithoutATerminalInitSaysWhatToType() throws {

@@ -39,13 +39,21 @@ struct JoinPlace {
         container = try plain.sealed(by: known.seal())
     }
 
+    /// Opens a sealed container for a dry run, with a membership that nobody else knows of.
+    init(_ containerPath: String, rehearsing membership: Membership, _ environment: ReplicaEnvironment) throws {
+        path = try Replica.fullPlace(containerPath)
+        enrolment = nil
+        self.membership = membership
+        container = try environment.open(at: path).sealed(by: membership.seal())
+    }
+
     /// What the store begins with; `nil` for an open container.
     var beginning: SealedBeginning? { membership.map { SealedBeginning($0) } }
 
     /// The identity of the database.
     func identity(named name: String, _ random: any RandomSource) -> StoreIdentity {
         StoreIdentity(
-            device: enrolment?.device ?? random.makeID(), deviceName: name, container: container.id,
+            device: membership?.device ?? random.makeID(), deviceName: name, container: container.id,
             containerName: container.name, containerPath: path, genesis: membership?.genesis)
     }
 }

@@ -168,8 +168,9 @@ extension Replica {
         guard let place = keys.place, (absolutePath(place) + "/").hasPrefix(containerPath + "/") else { return }
         throw FerryError(
             .keyExposed,
-            "The secret keys would lie inside the shared folder, for everybody who has the folder. Choose another directory for "
-                + "them (FERRY_KEYS), outside of \(containerPath).", path: place)
+            "The directory of the secret keys, \(place), is inside the shared folder: everybody who has the folder would have the keys. "
+                + "Choose a directory outside of \(containerPath) (FERRY_KEYS). If keys lie there already, move them, and run "
+                + "`ferry keys … renew`.", path: place)
     }
 
     static func checkedName(_ name: String?) throws -> String {

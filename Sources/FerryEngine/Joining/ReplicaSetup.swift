@@ -9,12 +9,14 @@ import Foundation
 /// Makes replicas: creates containers, and joins databases to them.
 package struct ReplicaSetup {
     /// The outside world.
-    let environment: ReplicaEnvironment
+    private(set) var environment: ReplicaEnvironment
     let progress: ProgressHandler?
     /// Whether a new container is sealed. Commands and apps always say so; tests about something else leave it open.
     private let sealing: ContainerSealing
     /// For joining a sealed container, in which somebody has let the device in.
     let enrolment: Enrolment?
+    /// The recovery code, for a dry run in a sealed container in which nobody has let the device in.
+    package var rehearsalCode: SecretCode?
     /// What becomes of documents where a database is made of a file, and belongs to no container.
     package var importedDocuments = ImportedDocuments.refused
 
@@ -170,7 +172,21 @@ package struct ReplicaSetup {
     private func dryRun(
         _ databasePath: String, _ containerPath: String, _ name: String?, _ options: JoinOptions
     ) throws -> JoinReport {
+        if let code = rehearsalCode {
+            let (membership, keys) = try Enrolment.rehearsal(
+                byRecovery: code, containerPath: containerPath, environment: environment)
+            var setup = self
+            setup.environment.keys = keys
+            let place = try JoinPlace(containerPath, rehearsing: membership, environment)
+            return try setup.dryRun(at: place, environment.clock.milliseconds(), databasePath, name, options)
+        }
         let (place, start) = try open(containerPath)
+        return try dryRun(at: place, start, databasePath, name, options)
+    }
+
+    private func dryRun(
+        at place: JoinPlace, _ start: Int64, _ databasePath: String, _ name: String?, _ options: JoinOptions
+    ) throws -> JoinReport {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
             "ferry-dry-run-\(environment.random.next())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)

@@ -129,6 +129,32 @@ public final class Enrolment: Sendable {
         _ container: Container, _ genesis: RecordHash, _ code: SecretCode, _ path: String,
         _ environment: ReplicaEnvironment
     ) throws -> Enrolment {
+        let (membership, keys, record) = try admitted(byRecovery: code, container, genesis, path, environment)
+        let file = try KeyFile(keys: keys, genesis: genesis.bytes, highestEpoch: membership.highestEpoch)
+        try environment.keys.save(file)
+        try container.publishRecord(record.bytes, name: RecordName(record.hash), of: keys.device)
+        return Enrolment(path, file, nil, environment)
+    }
+
+    /// Opens a container by the recovery code, to see what a join would do: nothing is published, and no key is kept.
+    /// - Returns: a membership with a device that nobody else knows, and a store of that device's keys.
+    /// - Throws: `codeRefused`, `fileNotThereYet`, as `begin`.
+    static func rehearsal(
+        byRecovery code: SecretCode, containerPath: String, environment: ReplicaEnvironment
+    ) throws -> (membership: Membership, keys: any KeyStore) {
+        let path = try Replica.fullPlace(containerPath)
+        let (container, genesis) = try open(path, environment)
+        let (membership, keys, _) = try admitted(byRecovery: code, container, genesis, path, environment)
+        let store = MemoryKeyStore()
+        try store.save(KeyFile(keys: keys, genesis: genesis.bytes, highestEpoch: membership.highestEpoch))
+        return (membership, store)
+    }
+
+    /// Makes the record by which the recovery key lets a new device in, and a membership in which the record counts.
+    private static func admitted(
+        byRecovery code: SecretCode, _ container: Container, _ genesis: RecordHash, _ path: String,
+        _ environment: ReplicaEnvironment
+    ) throws -> (membership: Membership, keys: DeviceKeys, record: MemberRecord) {
         let recovery = try DeviceKeys(recovery: code, container: container.id)
         let keys = try DeviceKeys(mintedFor: container.id, random: environment.random)
         var membership = try readMembership(container, genesis, keys, environment)
@@ -155,10 +181,7 @@ public final class Enrolment: Sendable {
         guard try membership.insert([record]).count == 1, membership.isMember else {
             throw FerryError(.internalInconsistency, "A record of the recovery key's does not count.", path: path)
         }
-        let file = try KeyFile(keys: keys, genesis: genesis.bytes, highestEpoch: membership.highestEpoch)
-        try environment.keys.save(file)
-        try container.publishRecord(record.bytes, name: RecordName(record.hash), of: keys.device)
-        return Enrolment(path, file, nil, environment)
+        return (membership, keys, record)
     }
 
     // MARK: Waiting

@@ -21,14 +21,14 @@ package struct FileKeyStore: KeyStore {
     private let fileSystem: any PrivateFileSystem
     private let random: any RandomSource
 
-    /// Uses a directory, present or not.
+    /// Uses a directory, present or not. A link to one counts as the directory to which it leads, as far as it leads anywhere now.
     package init(
         directory: String, fileSystem: any PrivateFileSystem = PosixFileSystem(),
         random: any RandomSource = SystemRandom()
     ) {
         var directory = Substring(directory)
         while directory.count > 1, directory.last == "/" { directory.removeLast() }
-        self.directory = String(directory)
+        self.directory = fileSystem.destination(of: String(directory))
         self.fileSystem = fileSystem
         self.random = random
     }

@@ -1,6 +1,7 @@
 import FerryContainer
 import FerryCore
 import FerryMembers
+import FerrySeal
 import FerryStore
 
 /// Examines the membership of a sealed container for `doctor`: members, keys, records and claims.
@@ -108,6 +109,12 @@ struct MembershipExamination {
         }
     }
 
+    /// True if a device's files are sealed: under a former membership, since nobody reads them any more.
+    private func isSealed(_ remains: Container.Remains, _ container: Container) throws -> Bool {
+        guard let file = remains.files.first else { return false }
+        return try container.backend.read(file, range: 0..<Envelope.magic.count) == Envelope.magic
+    }
+
     private func reportFilesOfGoneDevices(
         _ look: MemberReader.Look, _ membership: Membership, _ names: [DeviceID: String], _ report: inout DoctorReport
     ) throws {
@@ -128,7 +135,10 @@ struct MembershipExamination {
             report.add(
                 .init(
                     .warning, names[device] ?? device.description,
-                    "Its files are from before the container was sealed: everybody who has the folder can read them."
+                    "Its files are from before the container was sealed"
+                        + (try isSealed(remains, container)
+                            ? " anew: the former members can read them."
+                            : ": everybody who has the folder can read them.")
                         + (obstacle.map { " " + $0.sentence(names) } ?? ""),
                     advice: obstacle?.advice
                         ?? (own.contains(device)

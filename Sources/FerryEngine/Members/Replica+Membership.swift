@@ -38,8 +38,9 @@ extension Replica {
     }
 
     /// The key file of this device.
-    /// - Throws: `keyMissing`; as `KeyStore.load`.
+    /// - Throws: `keyMissing`; `keyExposed` where the keys lie in the shared folder; as `KeyStore.load`.
     func keyFile() throws -> KeyFile {
+        try Self.refuseKeys(environment.keys, inside: identity.containerPath)
         if let file = try environment.keys.load(identity.device) { return file }
         throw FerryError(
             .keyMissing,

@@ -4,6 +4,9 @@ import FerryLog
 import FerryStore
 
 extension Replica {
+    /// The container is there, and this device cannot take part.
+    private static let codesOfAccess: Set<FerryError.Code> = [.keyMissing, .keyExposed, .notMember]
+
     /// Returns the status from the store and the container's heads. Nothing is changed.
     public func status() throws -> StatusReport {
         try refreshIdentity()
@@ -13,7 +16,7 @@ extension Replica {
         let former = reading.formerDevices
         var heads: [DeviceID: Head] = [:]
         var problems: [DeviceID: FerryError] = [:]
-        var problem: String?
+        var problem: FerryError?
         var abandoned: Set<DeviceID> = []
         do {
             let container = try openContainerAfresh()
@@ -30,7 +33,7 @@ extension Replica {
             abandoned = batch.abandoned
             problems.merge(try refusals(of: batch, reading)) { $1 }
         } catch let error as FerryError {
-            problem = error.message
+            problem = error
         }
         let ownSequence = status.devices.first { $0.isSelf }?.position.sequence ?? 0
         var seen = Dictionary(
@@ -103,11 +106,12 @@ extension Replica {
         var place = StatusReport.ContainerPlace(
             id: identity.container.description, name: identity.containerName, path: identity.containerPath,
             kind: (try? ContainerLocation(identity.containerPath).kind) ?? "folder",  // a place was read before
-            reachable: problem == nil, problem: problem, failure: failure?.note.error().message,
+            reachable: problem.map { Self.codesOfAccess.contains($0.code) } ?? true, problem: problem?.message,
+            failure: failure?.note.error().message,
             failingSinceMilliseconds: failure?.sinceMilliseconds)
         do {
             if let reason = try addMembership(to: &place, named: reading.names) { place.problem = reason }
-        } catch let error as FerryError where error.code == .keyMissing || error.code == .keyExposed {
+        } catch let error as FerryError where Self.codesOfAccess.contains(error.code) {
             place.sealed = true
             place.problem = error.message
         }

@@ -89,7 +89,7 @@ public struct StatusReport: Codable, Equatable, Sendable {
         package var kind: String
         /// True if the folder is present now and is this container.
         public var reachable: Bool
-        /// Why the container is not reachable.
+        /// Why the container is not reachable; or, if it is, why this device cannot take part: no key is here, or the device was removed.
         public var problem: String?
         /// Why the last sync failed, if the folder or a file in the folder was the reason.
         package var failure: String?

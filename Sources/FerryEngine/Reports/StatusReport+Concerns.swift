@@ -13,6 +13,8 @@ extension StatusReport {
             case needsApp
             /// The container is not reachable.
             case unreachable
+            /// The container is there, and this device cannot take part: its key is missing, or it was removed.
+            case noAccess
             /// The last sync failed because of the folder or a file in the folder.
             case failing
             /// Files of another device are late, or its clock is ahead. Mostly that passes.
@@ -64,7 +66,9 @@ extension StatusReport {
         }
         if let problem = container.problem {
             found.append(
-                Concern(kind: .unreachable, message: problem, sinceMilliseconds: container.failingSinceMilliseconds))
+                Concern(
+                    kind: container.reachable ? .noAccess : .unreachable, message: problem,
+                    sinceMilliseconds: container.failingSinceMilliseconds))
         } else if let failure = container.failure {
             found.append(
                 Concern(kind: .failing, message: failure, sinceMilliseconds: container.failingSinceMilliseconds))
@@ -77,7 +81,7 @@ extension StatusReport {
             let names = unseenTables.joined(separator: ", ")
             found.append(Concern(kind: .waiting, message: "Made anew since the last sync: \(names)."))
         }
-        let order: [Concern.Kind] = [.differs, .damage, .needsApp, .unreachable, .failing, .late, .waiting]
+        let order: [Concern.Kind] = [.differs, .damage, .needsApp, .unreachable, .noAccess, .failing, .late, .waiting]
         return order.flatMap { kind in found.filter { $0.kind == kind } }
     }
 }

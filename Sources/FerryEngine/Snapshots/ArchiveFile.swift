@@ -97,6 +97,15 @@ struct ArchiveFile {
         }
     }
 
+    /// True if an export may be written to a path: nothing is there, an empty file, or another export.
+    static func mayReplace(_ path: String, _ files: PosixFileSystem) throws -> Bool {
+        switch try files.item(at: path) {
+        case .missing: true
+        case .file(let size): try size == 0 || files.readFile(at: path, range: 0..<magic.count) == magic
+        case .directory, .other: false
+        }
+    }
+
     // MARK: Parts
 
     /// The manifest's file, unverified.

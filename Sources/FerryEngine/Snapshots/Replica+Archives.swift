@@ -68,7 +68,7 @@ extension Replica {
     ///   - `busy` if the container is away and changes wait to be published: no device could ever get these changes
     ///     from this file;
     ///   - `fileNotThereYet` while the key for new files has not arrived, `keyMissing`, `notMember`;
-    ///   - `invalidArgument` for a path in the container's folder; `inputOutput`.
+    ///   - `invalidArgument` for a path in the container's folder, or of a file that is no export; `inputOutput`.
     package func exportSnapshot(
         to path: String, isOpen: Bool = false, hasDocuments: Bool = true, progress: ProgressHandler? = nil
     ) throws -> ExportReport {
@@ -95,7 +95,8 @@ extension Replica {
         return try archive(file, isOpen, hasDocuments, start)
     }
 
-    /// Refuses a place where no file can be, before anything is done.
+    /// Refuses a place where no file can be, and one with a file that Ferry did not write, before anything is done. So a mistyped name
+    /// never costs a database, or anything else.
     private func checkPlace(ofFile path: String) throws {
         let files = PosixFileSystem()
         if try files.item(at: path) == .directory {
@@ -105,11 +106,24 @@ extension Replica {
                 "\(path) is a folder. Name the file to write, as in \((path as NSString).appendingPathComponent(name)).",
                 path: path)
         }
+        if try isOfTheDatabase(path) || !ArchiveFile.mayReplace(path, files) {
+            throw FerryError(
+                .invalidArgument,
+                "There is a file at \(path) that is no export, and it stays as it is. Name another file.", path: path)
+        }
         let folder = (path as NSString).deletingLastPathComponent
         guard try files.item(at: folder) == .missing else { return }
         throw FerryError(
             .inputOutput, "There is no folder \(folder) to write into. Make the folder, or mount its disk.",
             path: folder)
+    }
+
+    /// True for the database, and for the names under which SQLite and Ferry keep files beside the database.
+    private func isOfTheDatabase(_ path: String) -> Bool {
+        let database = Self.absolutePath(store.path)
+        guard path.hasPrefix(database) else { return false }
+        let suffix = path.dropFirst(database.count)
+        return ["", "-wal", "-shm", "-journal"].contains(suffix) || suffix.hasPrefix("-ferry")
     }
 
     private func archive(

@@ -45,5 +45,6 @@ struct MortalPlace: PrivateFileSystem {
     func continueFile(at path: String) throws -> (any WritableFile)? { try living { try $0.continueFile(at: path) } }
     func makeReadOnly(at path: String) throws { try living { try $0.makeReadOnly(at: path) } }
     func link(_ path: String, to newPath: String) throws -> Bool { try living { try $0.link(path, to: newPath) } }
+    func destination(of path: String) -> String { files.destination(of: path) }
     func isExposed(at path: String) throws -> Bool { try living { try $0.isExposed(at: path) } }
 }
