@@ -54,9 +54,9 @@ struct ConflictPage {
     }
 
     private func list(_ rows: [(String, String)]) -> [String] {
-        let width = rows.map(\.0.count).max() ?? 0
+        let width = rows.map(\.0.cellWidth).max() ?? 0
         return rows.map { name, text in
-            "  " + style.dim(name + String(repeating: " ", count: width - name.count)) + "   " + text
+            "  " + style.dim(name.padded(to: width)) + "   " + text
         }
     }
 

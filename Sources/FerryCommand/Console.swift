@@ -122,6 +122,14 @@ enum Terminal {
     }
 
     private static let usualWidth = 80
+    /// The fewest columns for which help is laid out: the parser stops at a layout without room for a word.
+    static let leastWidth = 40
+
+    /// Has the parser lay out its help for `leastWidth` columns at least, whatever the terminal or the variable `COLUMNS` says.
+    static func widenHelp() {
+        let told = ProcessInfo.processInfo.environment["COLUMNS"].flatMap { Int($0) }
+        if told ?? width(STDOUT_FILENO) < leastWidth { setenv("COLUMNS", "\(leastWidth)", 1) }
+    }
 }
 
 /// Colours and weights by ANSI's escape sequences, or plain text.
@@ -164,14 +172,14 @@ struct Style: Sendable {
     }
 
     private func fitted(_ line: Substring, _ width: Int) -> String {
-        if visibleCount(line) <= width { return String(line) }
+        if visibleWidth(line) <= width { return String(line) }
         let indent = line.prefix { $0 == " " }
         let words = line.dropFirst(indent.count).split(separator: " ", omittingEmptySubsequences: false)
         var lines: [String] = []
         var (present, count) = (String(indent), indent.count)
         var isEmpty = true
         for word in words {
-            let length = visibleCount(word)
+            let length = visibleWidth(word)
             if !isEmpty, count + 1 + length > width {
                 lines.append(present)
                 (present, count, isEmpty) = (String(indent), indent.count, true)
@@ -185,10 +193,10 @@ struct Style: Sendable {
         return (lines + [present]).joined(separator: "\n")
     }
 
-    /// The number of characters that a terminal shows.
-    private func visibleCount(_ text: some StringProtocol) -> Int {
-        guard isOn else { return text.count }
-        return Self.sequences.reduce(String(text)) { $0.replacing($1, with: "") }.count
+    /// The cells that a terminal needs for a text.
+    private func visibleWidth(_ text: some StringProtocol) -> Int {
+        guard isOn else { return text.cellWidth }
+        return Self.sequences.reduce(String(text)) { $0.replacing($1, with: "") }.cellWidth
     }
 
     private static let sequences = ["0", "1", "2", "31", "32", "33"].map { "\u{1B}[\($0)m" }

@@ -258,9 +258,9 @@ struct StatusPage {
             rows.insert(("device ID", report.device.id), at: 2)
             rows.append(("container ID", report.container.id))
         }
-        let width = rows.map(\.0.count).max() ?? 0
+        let width = rows.map(\.0.cellWidth).max() ?? 0
         return [""]
-            + rows.map { "  " + style.dim($0.0 + String(repeating: " ", count: width - $0.0.count)) + "   " + $0.1 }
+            + rows.map { "  " + style.dim($0.0.padded(to: width)) + "   " + $0.1 }
     }
 
     private func devices(_ style: Style) -> [String] {

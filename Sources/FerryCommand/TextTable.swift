@@ -31,7 +31,7 @@ struct TextTable {
     /// each other.
     func lines(_ style: Style) -> [String] {
         let titles = columns.map(\.title)
-        let widths = columns.indices.map { index in ([titles] + rows).map { $0[index].count }.max() ?? 0 }
+        let widths = columns.indices.map { index in ([titles] + rows).map { $0[index].cellWidth }.max() ?? 0 }
         if let width = style.width, widths.reduce(2, +) + 3 * (widths.count - 1) > width { return stacked(style) }
         let heading = style.dim(line(titles, widths))
         return ["  " + heading] + rows.map { "  " + line($0, widths) }
@@ -39,12 +39,12 @@ struct TextTable {
 
     private func stacked(_ style: Style) -> [String] {
         let names = columns.dropFirst().map(\.title)
-        let width = names.map(\.count).max() ?? 0
+        let width = names.map(\.cellWidth).max() ?? 0
         return ["  " + style.dim(columns[0].title)]
             + rows.flatMap { cells in
                 ["  " + cells[0]]
                     + zip(names, cells.dropFirst()).filter { !$1.isEmpty }.map { name, cell in
-                        let space = String(repeating: " ", count: width - name.count)
+                        let space = String(repeating: " ", count: width - name.cellWidth)
                         return "    " + style.dim(name) + (width > 0 ? space + "  " : "") + cell
                     }
             }
@@ -53,7 +53,7 @@ struct TextTable {
     private func line(_ cells: [String], _ widths: [Int]) -> String {
         var text = ""
         for (index, cell) in cells.enumerated() {
-            let space = String(repeating: " ", count: max(widths[index] - cell.count, 0))
+            let space = String(repeating: " ", count: max(widths[index] - cell.cellWidth, 0))
             switch columns[index].alignment {
             case .right: text += space + cell
             case .left: text += index == cells.count - 1 ? cell : cell + space

@@ -15,6 +15,7 @@ LoggingSystem.bootstrap { label in
 
 // A pipe whose reader has gone (`ferry log | head`) ends the command quietly, by SIGPIPE's default.
 
+Terminal.widenHelp()
 RemoteContainers.enable()
 DocumentUpkeep.register()
 

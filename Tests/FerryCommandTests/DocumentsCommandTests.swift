@@ -39,6 +39,20 @@ final class DocumentsCommandTests: XCTestCase {
 
     // MARK: Adding and looking
 
+    func testADirectoryIsNoNewVersion() throws {
+        let workshop = try Workshop()
+        try workshop.begin(isOpen: true)
+        try FileManager.default.createDirectory(atPath: workshop.path("Papers"), withIntermediateDirectories: false)
+        try workshop.fail(
+            "documents", "a.sqlite", "put", "Papers", "P", status: 64, code: "invalidArgument",
+            mentioning: "add the whole directory")
+        try FileManager.default.createSymbolicLink(
+            atPath: workshop.path("link"), withDestinationPath: workshop.path("a.sqlite"))
+        try workshop.fail(
+            "documents", "a.sqlite", "put", "link", "P", status: 64, code: "invalidArgument",
+            mentioning: "no regular file")
+    }
+
     func testDocumentsAreAddedListedAndGot() throws {
         let workshop = try Workshop()
         try workshop.beginTwo()

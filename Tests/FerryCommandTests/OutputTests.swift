@@ -122,4 +122,36 @@ final class OutputTests: XCTestCase {
         XCTAssertEqual(outcome.status, 74)
         XCTAssertTrue(outcome.errors.contains("cannot be written"), outcome.errors)
     }
+
+    /// The parser of arguments stops at a layout without room for a word.
+    func testHelpIsShownInANarrowPane() throws {
+        let workshop = try Workshop()
+        for columns in ["26", "10", "1", "0", "-3", "x"] {
+            for arguments in [["--help"], ["join", "--help"], ["documents", "--help"]] {
+                let outcome = try workshop.run([Workshop.binary] + arguments, environment: ["COLUMNS": columns])
+                XCTAssertEqual(outcome.status, 0, "\(columns): \(outcome.errors.prefix(200))")
+            }
+        }
+    }
+
+    /// A character of Chinese, Japanese or Korean takes two cells of a terminal.
+    func testTablesAreAlignedByCells() throws {
+        let workshop = try Workshop()
+        try workshop.sql(
+            "a.sqlite",
+            """
+            CREATE TABLE "日本語の表"(id INTEGER PRIMARY KEY, v); CREATE TABLE "café"(id INTEGER PRIMARY KEY);
+            CREATE TABLE "cafe\u{301}s"(id INTEGER PRIMARY KEY); CREATE TABLE "🎵"(id INTEGER PRIMARY KEY);
+            """)
+        try workshop.succeed("init", "a.sqlite", "shared", "--open")
+        let lines = try workshop.succeed("status", "a.sqlite").output.split(separator: "\n")
+        func cells(_ text: Substring) -> Int {
+            text.reduce(0) { $0 + ("日本語の表🎵".contains($1) ? 2 : 1) }
+        }
+        let places = lines.filter { $0.contains("key (id)") }.compactMap { line in
+            line.range(of: "key (id)").map { cells(line[..<$0.lowerBound]) }
+        }
+        XCTAssertEqual(places.count, 4, "\(lines)")
+        XCTAssertEqual(Set(places).count, 1, lines.joined(separator: "\n"))
+    }
 }

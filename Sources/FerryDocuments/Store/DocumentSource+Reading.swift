@@ -14,6 +14,14 @@ extension DocumentSource {
         guard lstat(file, &status) == 0 else {
             throw FerryError(.nothingFound, "There is no file at \(file). Check the path.", path: file)
         }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            let isDirectory = status.st_mode & S_IFMT == S_IFDIR
+            throw FerryError(
+                .invalidArgument,
+                isDirectory
+                    ? "\(file) is a directory. Name a file in it, or add the whole directory: `ferry documents … add`."
+                    : "\(file) is no regular file. Name the file to which it leads, or a copy.", path: file)
+        }
         #if canImport(Darwin)
         let time = status.st_mtimespec
         #else

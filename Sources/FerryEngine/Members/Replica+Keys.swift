@@ -140,18 +140,33 @@ extension Replica {
         of former: DeviceID, _ roster: Roster, _ container: Container
     ) throws -> PublishedLog {
         if roster.isReadable(former) { return try publishedLog(container) }
-        // Nobody reads the log any more: what counts of it was accepted.
-        let end = roster.removed[former]?.end
-        let position = LogPosition(sequence: end?.sequence ?? 0, time: end?.time ?? .zero)
-        let own = try store.versionVector()[former]
-        guard position.sequence > own.sequence else {
-            return PublishedLog(position: position, checksum: end.map(\.checksum), isForked: false)
+        // Nobody reads the log any more. A part of it was accepted, and of that this database has what it published itself. All else
+        // is sent again. Under the numbers behind that another copy of the database may have published other changes: it was restored
+        // from a backup since, or copied. What this database lacks of the accepted part comes with a snapshot.
+        guard let end = roster.removed[former]?.end else {
+            return PublishedLog(position: .none, checksum: nil, isForked: false)
         }
-        // Accepted beyond what this database knows: then another copy wrote that, or a malicious member says so. What members have
-        // replayed is theirs; all else is sent again.
+        let log = try store.publishedLog()
+        let segments = try store.removedSegments() + store.ownSegments()
+        let last = segments.last { $0.last == log.sequence }
+        if end.sequence < log.sequence {
+            return PublishedLog(
+                position: LogPosition(sequence: end.sequence, time: end.time), checksum: end.checksum, isForked: false)
+        }
+        let checksum = log.checksum ?? last.flatMap { $0.first == $0.last ? $0.checksum : nil }
+        if end.sequence == log.sequence, let checksum, checksum != end.checksum {
+            return PublishedLog(position: .none, checksum: nil, isForked: false)
+        }
+        // A malicious member may say that more was accepted than anybody has.
         let heads = try ContainerView(container, except: former).heads
         let known = LogReader.furthest(of: former, in: heads)
-        let replayed = known < own.sequence ? LogPosition(sequence: known, time: .zero) : own
-        return PublishedLog(position: replayed, checksum: nil, isForked: false)
+        if end.sequence > log.sequence, known < log.sequence {
+            return PublishedLog(
+                position: LogPosition(sequence: known, time: .zero), checksum: nil, isForked: false)
+        }
+        // Without a known time, every stamp of the former device is written again.
+        return PublishedLog(
+            position: LogPosition(sequence: log.sequence, time: log.last?.time ?? last?.time ?? .zero), checksum: nil,
+            isForked: false)
     }
 }

@@ -88,6 +88,46 @@ final class SealedRemovalTests: XCTestCase {
         try home.assertAgreement([0, 1, 2], ["first", "before", "while it was out"], members: 3)
     }
 
+    /// The device was lost, so somebody removed it. Its database comes back from a backup that is older than its last sync, and the
+    /// app writes: under numbers that the device had used for other changes.
+    func testARemovedDeviceFromABackupSendsItsChangesAndGetsThoseItHadSent() throws {
+        for (sent, renews) in [(1, false), (3, false), (0, false), (1, true), (3, true)] {
+            let home = try threeDevices()
+            let backup = home.databasePath(2) + "-backup"
+            try home.replica(2).store.copy(to: backup)
+            for number in 0..<sent {
+                try home.write(2, "sent \(number)")
+                _ = try home.replica(2).sync()
+            }
+            try home.settle()
+            let former = try XCTUnwrap(home.computers[2].keys.load(home.device(2)))
+            if renews {
+                _ = try home.replica(2).renewKeys()
+                try home.settle()
+            } else {
+                _ = try home.replica(0).remove("device2")
+            }
+            try home.replica(2).store.close()
+            for suffix in ["", "-wal", "-shm"] {
+                let path = home.databasePath(2) + suffix
+                if FileManager.default.fileExists(atPath: path) { try FileManager.default.removeItem(atPath: path) }
+            }
+            try FileManager.default.moveItem(atPath: backup, toPath: home.databasePath(2))
+            if renews { try home.computers[2].keys.save(former) }
+            home.computers[2].replica = try Replica(
+                Store(path: home.databasePath(2), clock: home.clock), environment: home.environment(2))
+            for number in 0..<2 {
+                try home.write(2, "new \(number)")
+                XCTAssertEqual(home.failure { _ = try home.replica(2).sync() }, .notMember)
+            }
+            let enrolment = try home.begin(2, .code(home.replica(0).invite().code))
+            _ = try home.replica(0).sync()
+            _ = try home.replica(2).enrol(enrolment)
+            let rows = (0..<sent).map { "sent \($0)" } + ["first", "new 0", "new 1"]
+            try home.assertAgreement([0, 1, 2], rows, members: renews ? 4 : 3)
+        }
+    }
+
     func testAYoungerDeviceDoesNotRemoveAnOlderOne() throws {
         let home = try threeDevices()
         XCTAssertEqual(home.failure { _ = try home.replica(1).remove("device0") }, .removalRefused)
