@@ -49,7 +49,7 @@ final class TutorialTests: XCTestCase {
         try await laptop.engine.sync()
         let phone = try await Shelf(
             database: folder.path("phone.sqlite"), folder: folder.path("books"), name: "phone",
-            .further(code: laptop.invite()))
+            invited(by: laptop.invite()))
 
         let books = try phone.books()
         var deliveries = books.deliveries.makeAsyncIterator()
