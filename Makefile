@@ -6,12 +6,9 @@ SWIFT ?= swift
 export SWIFT_BACKTRACE = enable=no
 
 .DEFAULT_GOAL := help
-# Modules whose public interface an app sees: Ferry, and what Ferry exports.
-INTERFACE = Ferry $(sort $(shell sed -n 's/^@_exported import //p' Sources/Ferry/Ferry.swift))
-
 EXAMPLES = $(patsubst %/Package.swift,%,$(wildcard Examples/*/Package.swift))
 
-.PHONY: help setup demo examples check test interface fuzz fuzz-bytes rosters simulate crash sanitize e2e ui remote transparency bench bench-documents bench-instructions format lint docs reference build release \
+.PHONY: help setup demo examples check test interface fuzz fuzz-bytes rosters simulate crash sanitize e2e ui remote transparency bench bench-documents bench-instructions format lint docs build release \
 	static package package-test install clean
 
 help: ## Show this list
@@ -121,14 +118,8 @@ lint: ## Check the format, rooms, tables and shapes of the sources, and the name
 interface: setup ## Hold what an app sees against Docs/Interface.txt (RENEW=1 to renew the list)
 	@Scripts/interface $(if $(RENEW),--renew)
 
-docs: setup ## Build the guide to the Swift package into site/
-	$(SWIFT) package --allow-writing-to-directory site generate-documentation --target Ferry \
-		--disable-indexing --transform-for-static-hosting --output-path site
-
-reference: setup ## Build the guide and the interfaces of all modules into site/
-	$(SWIFT) package --allow-writing-to-directory site generate-documentation \
-		--enable-experimental-combined-documentation $(addprefix --target ,$(INTERFACE)) \
-		--disable-indexing --transform-for-static-hosting --output-path site
+docs: setup ## Build the guide to the Swift package, with the reference of all that an app sees, into site/
+	@Scripts/guide site
 
 build: setup ## Build the ferry command for debugging
 	$(SWIFT) build --product ferry

@@ -7,7 +7,7 @@ let package = Package(
     products: [.executable(name: "contacts", targets: ["ContactsCommand"])],
     dependencies: [
         .package(name: "ferry", path: "../.."),
-        .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     ],
     targets: [

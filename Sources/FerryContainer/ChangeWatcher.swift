@@ -71,7 +71,7 @@ enum WatchInterest: Equatable, Sendable {
     }
 }
 
-/// Reports changes to a `ChangeWatcher`: inotify on Linux. The place for kqueue or FSEvents on Apple's systems.
+/// Reports changes to a `ChangeWatcher`: inotify on Linux, kqueue and FSEvents on Apple's systems.
 protocol ChangeEventSource: Sendable {
     /// A descriptor that poll(2) finds readable when there is something to drain.
     var descriptor: Int32 { get }
@@ -100,6 +100,8 @@ package final class ChangeWatcher: ChangeWatching {
     package init(reportsAllNames: Bool = false) {
         #if canImport(Glibc)
         events = InotifySource(reportsAllNames: reportsAllNames)
+        #elseif canImport(Darwin)
+        events = KernelEventSource(reportsAllNames: reportsAllNames)
         #else
         events = nil
         #endif

@@ -8,7 +8,7 @@ import FerryCore
 package struct Container: Sendable {
     /// The largest segment that is read or written, in bytes.
     package static let maximumSegmentBytes = 256 * 1024 * 1024
-    static let devicesDirectory = "devices"
+    package static let devicesDirectory = "devices"
 
     /// The content of `container.json`.
     package let details: ContainerDescription
@@ -51,7 +51,7 @@ package struct Container: Sendable {
     /// - Parameter details: the marker's content. The first record of a sealed container is made before, so that the marker names
     ///   the record.
     /// - Throws: `containerMissing` if the folder's parent is not there. `containerExists` if the folder is a
-    ///   container, or was a container and lost its marker. `inputOutput`.
+    ///   container, was a container and lost its marker, or becomes one (`signOfArrival`). `inputOutput`.
     package static func create(
         at path: String, describedBy details: ContainerDescription, fileSystem: any FileSystem = PosixFileSystem(),
         random: any RandomSource = SystemRandom()
@@ -72,10 +72,10 @@ package struct Container: Sendable {
                 .containerExists, "The \(noun) \(path) holds a container already. Join it, or choose another \(noun).",
                 path: path)
         }
-        if existing.contains(devicesDirectory) {
+        if let sign = existing.first(where: isSignOfArrival) {
             throw FerryError(
                 .containerExists,
-                "The \(noun) \(path) looks like a container whose \(ContainerDescription.fileName) is missing. "
+                "The \(noun) \(path) looks like a container whose \(ContainerDescription.fileName) is missing: \(sign) is there. "
                     + "Wait until it is synced, or choose another \(noun).", path: path)
         }
         let bytes = try details.encoded()

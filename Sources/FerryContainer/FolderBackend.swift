@@ -23,6 +23,8 @@ package final class FolderBackend: ContainerBackend {
     package let root: String
     private let fileSystem: any FileSystem
     private let random: any RandomSource
+    /// Whether reads and writes take turns with the folder's provider (`FolderCoordination`).
+    private let isCoordinated: Bool
     private let state = Locked(State())
 
     private struct State {
@@ -40,6 +42,7 @@ package final class FolderBackend: ContainerBackend {
         while root.count > 1, root.last == "/" { root.removeLast() }
         // An empty path, with a slash after it, would be the root of the whole file system.
         self.root = root.isEmpty ? "." : String(root)
+        isCoordinated = FolderCoordination.isNeeded(at: self.root)
         self.fileSystem = fileSystem
         self.random = random
     }
@@ -69,13 +72,18 @@ package final class FolderBackend: ContainerBackend {
     package func read(_ name: String, maximumBytes: Int) throws -> [UInt8]? {
         try check(name)
         guard try isThere(Self.directory(of: name)) else { return nil }
-        return try fileSystem.readFile(at: path(name), maximumBytes: maximumBytes)
+        return try reading(name) { try fileSystem.readFile(at: $0, maximumBytes: maximumBytes) }
     }
 
     package func read(_ name: String, range: Range<Int>) throws -> [UInt8]? {
         try check(name)
         guard try isThere(Self.directory(of: name)) else { return nil }
-        return try fileSystem.readFile(at: path(name), range: range)
+        return try reading(name) { try fileSystem.readFile(at: $0, range: range) }
+    }
+
+    private func reading<Result>(_ name: String, _ body: (String) throws -> Result) throws -> Result {
+        let path = path(name)
+        return isCoordinated ? try FolderCoordination.reading(path) { try body(path) } : try body(path)
     }
 
     package func version(of name: String) throws -> FileVersion? {
@@ -232,7 +240,11 @@ package final class FolderBackend: ContainerBackend {
     /// Renames, and believes an error only if the file is not there: a network file system may lose the answer.
     private func rename(_ temporary: String, to path: String, _ isPlaced: () throws -> Bool) throws {
         do {
-            try fileSystem.rename(temporary, to: path)
+            if isCoordinated {
+                try FolderCoordination.replacing(path) { try fileSystem.rename(temporary, to: path) }
+            } else {
+                try fileSystem.rename(temporary, to: path)
+            }
         } catch {
             let isFound = try? isPlaced()  // the first error tells
             let isGone = (try? fileSystem.item(at: temporary)) == .missing  // as above

@@ -35,24 +35,16 @@ func openDatabase(at path: String) throws -> DatabasePool {
 // end
 
 // step 4
-enum Beginning: Sendable {
-    case first(showRecoveryCode: @Sendable (SecretCode) -> Void)
-    case further(code: String)
+func openEngine(
+    _ pool: DatabasePool, folder: String, name: String, _ choice: ContainerChoice
+) async throws -> SyncEngine {
+    let (replica, _) = try await Replica.open(
+        Store(pool), containerPath: folder, as: choice, device: NewDevice(name: name))
+    return SyncEngine(replica)
 }
 
-func openStore(_ pool: DatabasePool, folder: String, name: String, _ beginning: Beginning) async throws -> Store {
-    let store = Store(pool)
-    if try store.identity() != nil { return store }
-    switch beginning {
-    case .first(let show):
-        _ = try Replica.create(store, containerPath: folder, sealing: .sealed(recovery: show), name: name)
-    case .further(let words):
-        let code = try SecretCode(parsing: words, as: .invitation)
-        let enrolment = try Enrolment.begin(for: store, containerPath: folder, by: .code(code))
-        try await enrolment.waitUntilAdmitted()
-        _ = try enrolment.join(store, name: name)
-    }
-    return store
+func invited(by words: String) throws -> ContainerChoice {
+    .further(by: .code(try SecretCode(parsing: words, as: .invitation)))
 }
 // end
 
@@ -62,10 +54,9 @@ final class Shelf: Sendable {
     let engine: SyncEngine
     let settings: KeyValueStore
 
-    init(database: String, folder: String, name: String, _ beginning: Beginning) async throws {
+    init(database: String, folder: String, name: String, _ choice: ContainerChoice = .existing) async throws {
         pool = try openDatabase(at: database)
-        let store = try await openStore(pool, folder: folder, name: name, beginning)
-        engine = try SyncEngine(store)
+        engine = try await openEngine(pool, folder: folder, name: name, choice)
         settings = try KeyValueStore(engine)
         engine.start()
     }

@@ -24,8 +24,8 @@ final class TutorialTests: XCTestCase {
             XCTAssertEqual(parts.count, 2, "step \(number) shows one piece of code")
             let shown = try XCTUnwrap(parts.last?.components(separatedBy: "```").first)
             if number == 1 {
-                // The package, which needs the version of GRDB that Ferry needs.
-                let line = try XCTUnwrap(shown.split(separator: "\n").first { $0.contains("GRDB.swift\", exact") })
+                // The package, which asks for the versions of GRDB that Ferry asks for.
+                let line = try XCTUnwrap(shown.split(separator: "\n").first { $0.contains("GRDB.swift\", from") })
                 let own = try text("Package.swift")
                 XCTAssertTrue(own.contains(line.trimmingCharacters(in: .whitespaces)), "\(line)")
                 continue
@@ -49,7 +49,7 @@ final class TutorialTests: XCTestCase {
         try await laptop.engine.sync()
         let phone = try await Shelf(
             database: folder.path("phone.sqlite"), folder: folder.path("books"), name: "phone",
-            .further(code: laptop.invite()))
+            invited(by: laptop.invite()))
 
         let books = try phone.books()
         var deliveries = books.deliveries.makeAsyncIterator()

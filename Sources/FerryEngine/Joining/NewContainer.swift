@@ -47,6 +47,14 @@ struct NewContainer {
         }
     }
 
+    /// Removes what `make` made, unless somebody has published into it.
+    static func remove(_ container: Container) throws {
+        guard try container.directories().isEmpty else { return }
+        try container.backend.removeDirectory(Container.devicesDirectory)
+        try container.backend.remove(ContainerDescription.fileName)
+        try container.backend.settle("")
+    }
+
     private func makeOpen() throws -> Container {
         do {
             return try Container.create(

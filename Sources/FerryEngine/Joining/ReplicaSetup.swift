@@ -50,7 +50,7 @@ package struct ReplicaSetup {
         let hints = try store.referenceHints(selection)
         let coreData = try store.coreDataAdvice(selection)
         let (container, membership) = try NewContainer(path, sealing, environment).make()
-        if let membership { try keepRecovery(membership) }
+        if let membership { try keepRecovery(membership, container) }
         let identity = StoreIdentity(
             device: membership?.keys.device ?? environment.random.makeID(), deviceName: deviceName,
             container: container.id, containerName: container.name, containerPath: path,
@@ -76,13 +76,15 @@ package struct ReplicaSetup {
         return (replica, report)
     }
 
-    /// Hands the recovery code over. Where it cannot be kept, the founder's keys go too: nothing but them knows the founder.
-    private func keepRecovery(_ membership: NewMembership) throws {
+    /// Hands the recovery code over. Where it cannot be kept, the founder's keys go too, and the container in which nobody can be: the
+    /// next attempt begins from nothing.
+    private func keepRecovery(_ membership: NewMembership, _ container: Container) throws {
         guard let code = membership.recovery, case .sealed(let keep?) = sealing else { return }
         do {
             try keep(code)
         } catch {
             try environment.keys.remove(membership.keys.device)
+            try NewContainer.remove(container)
             throw error
         }
     }

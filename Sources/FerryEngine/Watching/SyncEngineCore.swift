@@ -15,10 +15,24 @@ final class SyncEngineCore: Sendable {
     private let queue = DispatchQueue(label: "Ferry.SyncEngine")
     private let shared = Locked(Shared())
     private let streams = EventStreams<SyncEvent>()
+    /// Whoever shows the engine's activity: told of each change, and then reads `activity`.
+    private let activities = EventStreams<Void>()
+    /// Whoever shows the status: told where it may be another one.
+    private let news = EventStreams<Void>()
+
+    /// What the engine does, for whoever shows it.
+    struct Activity: Sendable {
+        /// Why the last pass failed; `nil` after a success.
+        var failure: FerryError?
+        /// When a pass last succeeded, in milliseconds since the Unix epoch.
+        var successMilliseconds: Int64?
+        /// How far the pass under way is; `nil` while there is none with anything to do.
+        var progress: SyncProgress?
+    }
 
     private struct Shared {
         var watch: Watch?
-        var failure: FerryError?
+        var activity = Activity()
         /// True if another process or engine keeps the database in step.
         var isFollowing = false
         /// The running pass, and the pass waiting behind the running pass; new calls share the latter.
@@ -66,9 +80,13 @@ final class SyncEngineCore: Sendable {
     func startWatching(_ configuration: WatchConfiguration) {
         let watch = shared.withLock { shared -> Watch? in
             guard shared.watch == nil else { return nil }
-            let watch = Watch(WatchLoop(replica, configuration: configuration) { [weak self] in self?.note($0) })
+            let passes = PassFollower(
+                progress: { [weak self] in self?.progressHandler() },
+                ended: { [weak self] in self?.noteEnd(ofPass: $0) })
+            let watch = Watch(
+                WatchLoop(replica, configuration: configuration, passes: passes) { [weak self] in self?.note($0) })
             shared.watch = watch
-            shared.failure = nil
+            shared.activity.failure = nil
             return watch
         }
         guard let watch else { return }
@@ -83,6 +101,7 @@ final class SyncEngineCore: Sendable {
 
     private func forget(_ watch: Watch) {
         shared.withLock { if $0.watch === watch { $0.watch = nil } }
+        activities.yield(())
     }
 
     /// Stops the loop, and forgets the loop.
@@ -93,13 +112,14 @@ final class SyncEngineCore: Sendable {
             return shared.watch
         }
         watch?.loop.stop()
+        activities.yield(())
         return watch
     }
 
     var state: SyncEngine.State {
         shared.withLock { shared in
             if shared.watch == nil { return .stopped }
-            return shared.failure.map { .failing($0) } ?? (shared.isFollowing ? .following : .running)
+            return shared.activity.failure.map { .failing($0) } ?? (shared.isFollowing ? .following : .running)
         }
     }
 
@@ -108,19 +128,57 @@ final class SyncEngineCore: Sendable {
     private func note(_ event: SyncEvent) {
         shared.withLock { shared in
             switch event {
-            case .synced: shared.failure = nil
-            case .failed(let error): shared.failure = error
+            case .synced: shared.activity.failure = nil
+            case .failed(let error): shared.activity.failure = error
             case .following: shared.isFollowing = true
             case .started, .leading, .stopped: shared.isFollowing = false
             case .databaseChanged, .reopened: break
             }
         }
         streams.yield(event)
+        activities.yield(())
+        news.yield(())
     }
 
     func makeStream() -> AsyncStream<SyncEvent> { streams.makeStream(.bufferingNewest(256)) }
 
-    func finishStreams() { streams.finish() }
+    func finishStreams() {
+        streams.finish()
+        activities.finish()
+        news.finish()
+    }
+
+    // MARK: Activity
+
+    var activity: Activity { shared.withLock { $0.activity } }
+
+    /// An element after each change of the activity and of the state. Several changes in quick succession are one.
+    func makeActivityStream() -> AsyncStream<Void> { activities.makeStream(.bufferingNewest(1)) }
+
+    /// An element after each event, and after each pass that failed: changes may wait that did not wait before. Several in quick
+    /// succession are one.
+    func makeNewsStream() -> AsyncStream<Void> { news.makeStream(.bufferingNewest(1)) }
+
+    /// The handler of the progress of a pass that begins; `nil` if nobody looks.
+    func progressHandler() -> ProgressHandler? {
+        if activities.isEmpty { return nil }
+        return { [weak self] progress in
+            // A pass that finds nothing to do has no progress.
+            guard let self, progress.completed > 0 else { return }
+            shared.withLock { $0.activity.progress = progress }
+            activities.yield(())
+        }
+    }
+
+    private func noteEnd(ofPass hasSucceeded: Bool) {
+        let now = hasSucceeded ? replica.environment.clock.milliseconds() : nil
+        shared.withLock { shared in
+            shared.activity.progress = nil
+            if let now { shared.activity.successMilliseconds = now }
+        }
+        activities.yield(())
+        if !hasSucceeded { news.yield(()) }
+    }
 
     // MARK: Passes on request
 
@@ -145,10 +203,13 @@ final class SyncEngineCore: Sendable {
     private func pass() async throws -> SyncReport {
         defer { shared.withLock { $0.current = nil } }
         do {
-            let report = try await onQueue { try $0.sync() }
+            let progress = progressHandler()
+            let report = try await onQueue { try $0.sync(progress: progress) }
+            noteEnd(ofPass: true)
             note(.synced(report))
             return report
         } catch let error as FerryError {
+            noteEnd(ofPass: false)
             note(.failed(error))
             throw error
         }

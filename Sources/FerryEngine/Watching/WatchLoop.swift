@@ -19,26 +19,30 @@ package final class WatchLoop: Sendable {
     private let replica: Replica
     private let configuration: WatchConfiguration
     private let onEvent: @Sendable (SyncEvent) -> Void
+    private let passes: PassFollower
     private let watcher: any ChangeWatching
     private let leader: LeaderLock
     /// For other programs' writes during a pass; `nil` where no room is given.
     private let gap: WritersGap?
     private let isStopped = Locked(false)
 
-    /// - Parameter onEvent: called on the loop's thread; the loop waits for the return.
+    /// - Parameters:
+    ///   - passes: follows each pass, whether it is worth an event or not.
+    ///   - onEvent: called on the loop's thread; the loop waits for the return.
     package convenience init(
         _ replica: Replica, configuration: WatchConfiguration = WatchConfiguration(),
-        onEvent: @escaping @Sendable (SyncEvent) -> Void
+        passes: PassFollower = PassFollower(), onEvent: @escaping @Sendable (SyncEvent) -> Void
     ) {
-        self.init(replica, configuration: configuration, watcher: ChangeWatcher(), onEvent: onEvent)
+        self.init(replica, configuration: configuration, watcher: ChangeWatcher(), passes: passes, onEvent: onEvent)
     }
 
     /// - Parameter watcher: wakes the loop, and gives the clock for waiting.
     package init(
         _ replica: Replica, configuration: WatchConfiguration, watcher: any ChangeWatching,
-        onEvent: @escaping @Sendable (SyncEvent) -> Void
+        passes: PassFollower = PassFollower(), onEvent: @escaping @Sendable (SyncEvent) -> Void
     ) {
         self.replica = replica
+        self.passes = passes
         self.configuration = configuration.suiting(replica.identity.containerPath)
         self.watcher = watcher
         leader = LeaderLock(databasePath: replica.store.path)
@@ -230,6 +234,8 @@ package final class WatchLoop: Sendable {
     }
 
     private func pass(_ turns: inout WatchTurns) {
+        var hasSucceeded = false
+        defer { passes.ended(hasSucceeded) }
         do {
             try restAfterMigration()
             if hasToStop { return }
@@ -237,7 +243,10 @@ package final class WatchLoop: Sendable {
             watchDirectories(&turns)
             if turns.dataVersion == nil { turns.dataVersion = try replica.store.dataVersion() }
             let isThorough = turns.isThoroughDue
-            let report = try givingRoom(turns) { try replica.sync(isThorough: isThorough) }
+            let report = try givingRoom(turns) {
+                try replica.sync(isThorough: isThorough, progress: passes.progress())
+            }
+            hasSucceeded = true
             if turns.recordPass(report, isThorough: isThorough, eventsAreDelivered: watcher.deliversEvents) {
                 onEvent(.synced(report))
             }

@@ -1,0 +1,56 @@
+import FerryCore
+import FerryStore
+import Foundation
+
+extension Replica {
+    /// Opens a database and its container, whatever is there: call it at each start of an app, once the app's tables are there.
+    ///
+    /// A database of a container is opened, also while the folder is away. Any other joins the container in the folder, or makes one if a
+    /// person chose so. Where somebody has to let this device in, the call waits for that. A cancelled wait goes on with the next call.
+    /// - Parameters:
+    ///   - containerPath: the folder. A database whose container lies elsewhere goes on there, unless the same container is here: then
+    ///     it is told so (`relocate`), as after a system has moved an app's folders.
+    ///   - choice: what a person chose. Only `first` and `firstUnsealed` make a container, and never where one may be on its way.
+    ///   - device: name, tables and rows of a database that belongs to no container yet.
+    ///   - onEvent: hears of a wait, once, and of progress.
+    /// - Throws: the database is unchanged then.
+    ///   - `containerMissing`, `containerEmpty`: there is no container. Say that the folder may not be mounted or synced, and offer to
+    ///     try again or to make this device the first one.
+    ///   - `fileNotThereYet`: a container is on its way. Try again later.
+    ///   - `keyMissing`: the container is sealed. Ask for a code, and call again with `further`.
+    ///   - `codeRefused`: the code was used, is over, or is another container's. Ask for another one.
+    ///   - `notSealed`: the container is open, and this device was to make a sealed one. Join it with `existing`, if that is wanted.
+    ///   - `invalidArgument`: the container is open, and a code was given for a sealed one. Ask who made it before you join it.
+    ///   - `containerMismatch`: the folder has another container than the database's own. Choose another folder.
+    ///   - `CancellationError` if the task was cancelled while it waited; as `create`, `Enrolment.join` and `enrol`.
+    public static func open(
+        _ store: Store, containerPath: String, as choice: ContainerChoice = .existing, device: NewDevice = NewDevice(),
+        onEvent: (@Sendable (OpeningEvent) -> Void)? = nil
+    ) async throws -> (replica: Replica, result: OpeningResult) {
+        var progress: ProgressHandler?
+        if let onEvent { progress = { onEvent(.progress($0)) } }
+        let opening = ReplicaOpening(
+            store: store, containerPath: containerPath, choice: choice, device: device,
+            progress: progress, environment: .live(for: store))
+        switch try await onThread({ try opening.begin() }) {
+        case .done(let replica, let result): return (replica, result)
+        case .waits(let enrolment, let state):
+            if case .waiting(let words) = state { onEvent?(.waiting(words: words)) }
+            try await enrolment.waitUntilAdmitted()
+            return try await onThread { try opening.end(enrolment) }
+        }
+    }
+
+    /// Runs a body on a thread of its own: Swift's own threads must not block.
+    private static func onThread<Result: Sendable>(
+        _ body: @escaping @Sendable () throws -> Result
+    ) async throws -> Result {
+        try await withCheckedThrowingContinuation { continuation in
+            let thread = Thread { continuation.resume(with: Swift.Result { try body() }) }
+            thread.name = "Ferry.Opening"
+            // As the main thread's: other threads have too little for deep schemas.
+            thread.stackSize = 8 << 20
+            thread.start()
+        }
+    }
+}
