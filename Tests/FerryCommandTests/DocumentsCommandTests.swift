@@ -436,6 +436,25 @@ final class DocumentsCommandTests: XCTestCase {
         XCTAssertEqual(try workshop.ferry("documents", "get", "b.sqlite", "large", "-o", "x").status, 0)
     }
 
+    func testDoctorMendsADamagedPack() throws {
+        let workshop = try large()
+        try workshop.succeed("documents", "fetch", "a.sqlite", "/")
+        let path = try pack(workshop)
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        bytes[bytes.count / 2] ^= 1
+        try FileManager.default.removeItem(atPath: path)
+        try bytes.write(to: URL(fileURLWithPath: path))
+        let found = try workshop.ferry("doctor", "b.sqlite")
+        XCTAssertEqual(found.status, 65)
+        XCTAssertTrue(found.output.contains("1 pack is damaged.") && found.output.contains(path), found.output)
+        XCTAssertEqual(try workshop.ferry("doctor", "a.sqlite").status, 65)
+        let repaired = try workshop.succeed("doctor", "a.sqlite", "--repair")
+        XCTAssertTrue(repaired.output.contains("repaired  this device: 1 pack is damaged."), repaired.output)
+        try syncAll(workshop)
+        XCTAssertEqual(try workshop.ferry("documents", "verify", "b.sqlite", "--contents").status, 0)
+        XCTAssertEqual(try workshop.ferry("documents", "get", "b.sqlite", "large", "-o", "x").status, 0)
+    }
+
     // MARK: Attachments
 
     func testColumnsAreDeclaredListedAndWithdrawn() throws {
