@@ -1,5 +1,6 @@
 import ArgumentParser
 import Ferry
+import FerryMirror
 
 /// `ferry doctor`.
 struct DoctorCommand: DatabaseCommand {
@@ -16,7 +17,7 @@ struct DoctorCommand: DatabaseCommand {
 
             JSON: {"examined": [text], "findings": [{"severity", "subject", "problem", "advice", "file", \
             "canBeRepaired", "isRepaired", "sinceMilliseconds"}], "durationMilliseconds"}, and "error" where something is broken. \
-            "severity" is fault, warning or note; "subject" is database, folder or a device's name.
+            "severity" is fault, warning or note; "subject" is database, folder, documents, mirror or a device's name.
 
             Examples:
               ferry doctor music.sqlite
@@ -35,7 +36,8 @@ struct DoctorCommand: DatabaseCommand {
     func perform(_ console: Console) throws {
         let replica = try Replica(path: argument.database)
         path.apply(to: replica)
-        let report = try ProgressBar.during(console) { try replica.examine(isRepairing: repair, progress: $0) }
+        var report = try ProgressBar.during(console) { try replica.examine(isRepairing: repair, progress: $0) }
+        try MirrorExamination(replica).run(&report)
         let page = DoctorPage(report, now: ReplicaEnvironment.live.clock.milliseconds(), hasRepaired: repair)
         if console.isJSON {
             try console.emit(ReportWithError(report: report, error: page.failure))
