@@ -88,7 +88,8 @@ let package = Package(
         .target(
             name: "FerryMirror",
             dependencies: [
-                "FerryCore", "FerryContainer", "FerrySQL", "FerryStore", "FerryEngine", "FerryDocuments", "CFerryFiles",
+                "FerryCore", "FerryContainer", "FerrySQL", "FerrySchema", "FerryStore", "FerryEngine", "FerryDocuments",
+                "CFerryFiles",
             ],
             swiftSettings: strict),
         .target(

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Ferry
+import FerryMirror
 
 /// `ferry doctor`.
 struct DoctorCommand: DatabaseCommand {
@@ -8,14 +9,15 @@ struct DoctorCommand: DatabaseCommand {
         abstract: "Say in plain words what is wrong with database and folder, and what to do.",
         usage: "ferry doctor <database> [--repair] [--general-path] [<options>]",
         discussion: """
-            Looks at every row as `ferry verify --deep` does, and at every file of the container; changes that wait are \
-            packed first. With --repair, mends what can be mended without a risk: a missing or damaged head of this \
-            device, files of its own log that are gone or damaged. Everything else is for a person to decide. Exit status \
-            65 where something is broken that was not repaired.
+            Looks at every row as `ferry verify --deep` does, and reads every file of the container; changes that wait are \
+            packed first. In a storage, packs of documents are looked at by name and length; --repair reads them. With \
+            --repair, mends what can be mended without a risk: a missing or damaged head of this device, files of its own \
+            log that are gone or damaged, packs of documents whose bytes this device has. Everything else is for a person \
+            to decide. Exit status 65 where something is broken that was not repaired.
 
             JSON: {"examined": [text], "findings": [{"severity", "subject", "problem", "advice", "file", \
             "canBeRepaired", "isRepaired", "sinceMilliseconds"}], "durationMilliseconds"}, and "error" where something is broken. \
-            "severity" is fault, warning or note; "subject" is database, folder or a device's name.
+            "severity" is fault, warning or note; "subject" is database, folder, documents, mirror or a device's name.
 
             Examples:
               ferry doctor music.sqlite
@@ -34,7 +36,8 @@ struct DoctorCommand: DatabaseCommand {
     func perform(_ console: Console) throws {
         let replica = try Replica(path: argument.database)
         path.apply(to: replica)
-        let report = try ProgressBar.during(console) { try replica.examine(isRepairing: repair, progress: $0) }
+        var report = try ProgressBar.during(console) { try replica.examine(isRepairing: repair, progress: $0) }
+        try MirrorExamination(replica).run(&report)
         let page = DoctorPage(report, now: ReplicaEnvironment.live.clock.milliseconds(), hasRepaired: repair)
         if console.isJSON {
             try console.emit(ReportWithError(report: report, error: page.failure))

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Ferry
 import FerryDocuments
+import FerryMirror
 
 /// `ferry documents list`.
 struct DocumentsList: DatabaseCommand {
@@ -72,6 +73,9 @@ struct DocumentsList: DatabaseCommand {
                 entry.isDeleted ? "in the trash" : DocumentWords.place(of: entry, now: now))
         }
         for line in table.lines(console.style) { try console.answer(line) }
+        for mirror in try Mirrors(documents.replica).list() where mirror.standing.blocked > 0 {
+            console.warn(mirror.standing.named.sentence(of: mirror.standing.blocked, in: mirror.directory))
+        }
         if deleted {
             return try console.answer("\(Wording.count(entries.count, "document is", "documents are")) in the trash.")
         }

@@ -101,6 +101,10 @@ struct MirrorJSON: Encodable {
     /// Files that somebody writes.
     var writing: Int?
     var conflicts: Int?
+    /// Documents whose bytes are not on this device yet.
+    var missing: Int?
+    /// Documents that are not written, because something stands in their place. `left` names them.
+    var blocked: Int?
     var left: [Left]?
     /// Documents under another name than their own.
     var renamed: [Left]?
@@ -113,8 +117,13 @@ struct MirrorJSON: Encodable {
         directory = mirror.directory
         (taken, written, moved, removed) = (report.taken, report.written, report.moved, report.removed)
         (gone, writing, conflicts) = (report.held, report.waiting, report.conflicts)
-        left = report.left.map { Left(path: $0.path, reason: $0.reason) }
+        (missing, blocked) = (report.missing, report.blocked.count)
+        left = Self.left(report.blocked) + report.left.map { Left(path: $0.path, reason: $0.reason) }
         renamed = report.renamed.map { Left(path: $0.path, reason: $0.reason) }
+    }
+
+    private static func left(_ documents: [BlockedDocument]) -> [Left] {
+        documents.map { Left(path: $0.path, reason: $0.reason) }
     }
 
     init(_ mirror: MirrorRecord, _ error: FerryError) {
@@ -127,6 +136,9 @@ struct MirrorJSON: Encodable {
         stopped = isStopped
         if isStopped != nil { return }
         gone = mirror.held
+        let standing = mirror.standing
+        (conflicts, missing, blocked) = (standing.rivals, standing.absent, standing.blocked)
+        if !standing.named.isEmpty { left = Self.left(standing.named) }
         sinceMilliseconds = mirror.sinceMilliseconds
         code = mirror.problem?.code.rawValue
         reason = mirror.problem?.error().message
@@ -148,15 +160,38 @@ enum MirrorPage {
                 try console.answer("  rests: \(Wording.count(mirror.held, "file is", "files are")) gone\(age)")
             }
             if let problem = mirror.problem?.error() { try console.answer("  \(problem.message)\(age)") }
+            let standing = mirror.standing
+            for document in standing.named.prefix(named) {
+                try console.answer("  not written: \(Wording.oneLine(document.path)): \(document.reason)")
+            }
+            let more = standing.blocked - min(standing.named.count, named)
+            if more > 0 { try console.answer("  not written: \(Wording.count(more, "more document"))") }
+            if standing.absent > 0 {
+                try console.answer(
+                    "  \(Wording.count(standing.absent, "document waits", "documents wait")) for their bytes")
+            }
+            if standing.rivals > 0 {
+                try console.answer(
+                    "  \(Wording.count(standing.rivals, "document has", "documents have")) rival versions beside")
+            }
         }
     }
 
-    /// Warns of a mirror that rests.
+    /// Warns of a mirror that rests, or into which documents are not written.
     static func tellRest(_ mirror: MirrorRecord, _ database: String, _ console: Console) {
         let age = Wording.waiting(
             sinceMilliseconds: mirror.sinceMilliseconds, now: ReplicaEnvironment.live.clock.milliseconds())
         if mirror.held > 0 { console.warn(held(mirror.held, mirror, database).message + age) }
         if let problem = mirror.problem?.error() { console.warn(problem.message + age) }
+        if mirror.standing.blocked > 0 {
+            console.warn(mirror.standing.named.sentence(of: mirror.standing.blocked, in: mirror.directory))
+        }
+    }
+
+    /// Warns of documents that are not written, because something stands in their place.
+    static func warnBlocked(_ report: MirrorReport, _ mirror: MirrorRecord, _ console: Console) {
+        if report.blocked.isEmpty { return }
+        console.warn(report.blocked.sentence(of: report.blocked.count, in: mirror.directory))
     }
 
     /// What a pass did, in a sentence.
@@ -174,10 +209,12 @@ enum MirrorPage {
     private static let named = 10
 
     static func warn(_ report: MirrorReport, _ console: Console) {
-        for item in (report.left + report.renamed).prefix(named) {
+        let blocked = report.blocked.map { DiskScan.Left(path: $0.path, reason: $0.reason) }
+        let all = blocked + report.left + report.renamed
+        for item in all.prefix(named) {
             console.warn("\(Wording.oneLine(item.path)): \(Wording.oneLine(item.reason, limit: 200))")
         }
-        let more = report.left.count + report.renamed.count - named
+        let more = all.count - named
         if more > 0 { console.warn("\(Wording.count(more, "more file")) like that; --json lists all.") }
         if report.waiting > 0 {
             console.warn(
@@ -214,6 +251,8 @@ enum MirrorSync {
                 if report.held > 0 {
                     console.warn(MirrorPage.held(report.held, mirror, database).message)
                 }
+                // The second pass, after the container's news, tells what is left.
+                if !settles { MirrorPage.warnBlocked(report, mirror, console) }
                 if report.hasNews, !console.isJSON { try console.say(MirrorPage.sentence(report, mirror)) }
                 if report.taken + report.moved + report.removed > 0 { hasNews = true }
             } catch let error as FerryError {

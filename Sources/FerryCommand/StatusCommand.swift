@@ -24,7 +24,8 @@ struct StatusCommand: DatabaseCommand {
             "waitingTables": [{"table", "rows", "unpacked", "missing"}], "unpublished", "hidden", \
             "exceptions": [{"table", "kind", "reason", "columns", "count"}], "conflicts", \
             "policies": [{"target", "policy", "applied"}], \
-            "plainReferences": [{"table", "columns", "parent", "reason"}]}. Problems, failures, "lastSeenMilliseconds" and \
+            "plainReferences": [{"table", "columns", "parent", "reason"}], "mirrors": [{"directory", "gone", "conflicts", \
+            "missing", "blocked", "left", …}] (as `documents mirror` lists them)}. Problems, failures, "lastSeenMilliseconds" and \
             what begins with "differing" are left out where there is nothing to say.
 
             For monitoring, --check tells only what somebody should know, and ends with 0 where that is nothing. 65: rows differ, \
@@ -49,9 +50,27 @@ struct StatusCommand: DatabaseCommand {
         let replica = try Replica(path: argument.database)
         let report = try replica.status()
         if check { return try StatusCheck(report).tell(console) }
-        if console.isJSON { return try console.emit(report) }
+        let mirrors = try Mirrors(replica).list()
+        if console.isJSON {
+            return try console.emit(StatusJSON(report: report, mirrors: mirrors.map { MirrorJSON($0) }))
+        }
         let page = StatusPage(report, database: argument.database, now: ReplicaEnvironment.live.clock.milliseconds())
         for line in page.lines(console) { try console.answer(line) }
-        for mirror in try Mirrors(replica).list() { MirrorPage.tellRest(mirror, argument.database, console) }
+        for mirror in mirrors { MirrorPage.tellRest(mirror, argument.database, console) }
+    }
+}
+
+/// A status with the mirrors of the database on this device.
+private struct StatusJSON: Encodable {
+    let report: StatusReport
+    let mirrors: [MirrorJSON]
+
+    private enum CodingKeys: String, CodingKey { case mirrors }
+
+    func encode(to encoder: any Encoder) throws {
+        try report.encode(to: encoder)
+        if mirrors.isEmpty { return }
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(mirrors, forKey: .mirrors)
     }
 }

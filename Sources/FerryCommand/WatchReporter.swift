@@ -59,6 +59,9 @@ final class WatchReporter: Sendable {
         switch event {
         case .passed(let mirror, let report):
             if report.held > 0 { console.warn(prefix + MirrorPage.held(report.held, mirror, database).message) }
+            if !report.blocked.isEmpty {
+                console.warn(prefix + report.blocked.sentence(of: report.blocked.count, in: mirror.directory))
+            }
             if report.hasNews { try console.say("\(head)\(MirrorPage.sentence(report, mirror))") }
         case .failed(_, let error): output.warn(error, before: prefix)
         case .withoutWatches(let folders):

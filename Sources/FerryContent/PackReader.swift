@@ -11,13 +11,18 @@ package struct PackReader: Sendable {
     /// What a reader of packs knows of their container.
     package struct Surroundings: Sendable {
         package let container: ContainerID
-        package let key: ContentKey
+        /// The keys that may name the chunks.
+        package let keys: [ContentKey]
         /// `nil` in an open container.
         package let seal: EnvelopeReader?
 
         package init(container: ContainerID, key: ContentKey, seal: EnvelopeReader? = nil) {
+            self.init(container: container, keys: [key], seal: seal)
+        }
+
+        package init(container: ContainerID, keys: [ContentKey], seal: EnvelopeReader?) {
             self.container = container
-            self.key = key
+            self.keys = keys
             self.seal = seal
         }
     }
@@ -41,68 +46,71 @@ package struct PackReader: Sendable {
         _ source: @escaping Source, byteCount: Int, of device: DeviceID, in surroundings: Surroundings
     ) throws {
         let isSealed = surroundings.seal != nil
-        let headerLength = isSealed ? SealedPack.headerLength : PackFrame.headerLength
-        let endLength = isSealed ? SealedPack.endLength : PackFrame.endLength
-        guard byteCount <= ContentLimits.packBytes else { throw ByteReader.malformed("it is too long") }
-        let header = try source(0..<min(headerLength, byteCount))
-        try PackFrame.check(header, of: device, in: surroundings.container, isSealed: isSealed)
-        guard byteCount > headerLength + endLength else { throw ByteReader.malformed("it ends too early") }
-
-        let ahead = max(headerLength, byteCount - Self.aheadBytes)
-        var end = try Self.read(ahead..<byteCount, source)
-        var frame = ByteReader(end[(end.count - endLength)...])
-        let place = try frame.read64()
-        let id: PackID = try frame.readID()
-        let longest = isSealed ? SealedPack.length(ofStored: PackDirectory.maximumBytes) : PackDirectory.maximumBytes
-        guard place > UInt64(headerLength), place < UInt64(byteCount - endLength),
-            byteCount - endLength - Int(place) <= longest
-        else { throw ByteReader.malformed("its directory is nowhere in it") }
-        let start = Int(place)
-        end = start < ahead ? try Self.read(start..<ahead, source) + end : Array(end[(start - ahead)...])
-
-        let covered = header + end.dropLast(endLength - 8)
-        guard ContentHash.checksum(covered) == id else {
-            throw ByteReader.malformed("its checksum does not match its content")
-        }
+        let frame = try Frame(source, byteCount, of: device, in: surroundings.container, isSealed: isSealed)
         let entries: [UInt8]
         if let seal = surroundings.seal {
-            entries = try SealedPack.openEnd(header, end[...], of: device, seal)
+            entries = try SealedPack.openEnd(frame.header, frame.end[...], of: device, seal)
         } else {
-            entries = Array(end.dropLast(endLength))
+            entries = Array(frame.end.dropLast(PackFrame.endLength))
         }
-        directory = try PackDirectory(decoding: entries[...], start: headerLength, isSealed: isSealed)
-        guard directory.end == start else {
+        directory = try PackDirectory(decoding: entries[...], start: frame.header.count, isSealed: isSealed)
+        guard directory.end == frame.start else {
             throw ByteReader.malformed("its chunks do not end where its directory begins")
         }
-        epoch = isSealed ? EpochID(bytes: header.suffix(16)) : nil
-        self.id = id
+        epoch = isSealed ? EpochID(bytes: frame.header.suffix(16)) : nil
+        id = frame.id
         self.device = device
         self.surroundings = surroundings
         self.source = source
     }
 
-    /// The ID of a whole pack, proved without any key: header, directory and end are one, and the pack is not cut off. The chunks
+    /// What stands around the chunks, held together by the checksum.
+    private struct Frame {
+        let header: [UInt8]
+        /// The directory, sealed or not, and all behind it.
+        let end: [UInt8]
+        /// Where the directory begins.
+        let start: Int
+        let id: PackID
+
+        /// - Throws: `damagedFile`, `formatTooNew`, `foreignFile`, `notSealed`; what the source throws.
+        init(
+            _ source: Source, _ byteCount: Int, of device: DeviceID, in container: ContainerID, isSealed: Bool
+        ) throws {
+            let headerLength = isSealed ? SealedPack.headerLength : PackFrame.headerLength
+            let endLength = isSealed ? SealedPack.endLength : PackFrame.endLength
+            guard byteCount <= ContentLimits.packBytes else { throw ByteReader.malformed("it is too long") }
+            header = try source(0..<min(headerLength, byteCount))
+            try PackFrame.check(header, of: device, in: container, isSealed: isSealed)
+            guard byteCount > headerLength + endLength else { throw ByteReader.malformed("it ends too early") }
+
+            let ahead = max(headerLength, byteCount - PackReader.aheadBytes)
+            let last = try PackReader.read(ahead..<byteCount, source)
+            var frame = ByteReader(last[(last.count - endLength)...])
+            let place = try frame.read64()
+            id = try frame.readID()
+            let longest =
+                isSealed ? SealedPack.length(ofStored: PackDirectory.maximumBytes) : PackDirectory.maximumBytes
+            guard place > UInt64(headerLength), place < UInt64(byteCount - endLength),
+                byteCount - endLength - Int(place) <= longest
+            else { throw ByteReader.malformed("its directory is nowhere in it") }
+            start = Int(place)
+            end =
+                start < ahead
+                ? try PackReader.read(start..<ahead, source) + last : Array(last[(start - ahead)...])
+            guard ContentHash.checksum(header + end.dropLast(endLength - 8)) == id else {
+                throw ByteReader.malformed("its checksum does not match its content")
+            }
+        }
+    }
+
+    /// The ID of a pack, proved without any key: header, directory and end are one, and the pack is not cut off. The chunks
     /// are proved by who reads them.
-    /// - Throws: `damagedFile`, `formatTooNew`, `foreignFile`, `notSealed`.
+    /// - Throws: `damagedFile`, `formatTooNew`, `foreignFile`, `notSealed`; what the source throws.
     package static func verifiedID(
-        of bytes: [UInt8], of device: DeviceID, in container: ContainerID, isSealed: Bool
-    ) throws(FerryError) -> PackID {
-        let headerLength = isSealed ? SealedPack.headerLength : PackFrame.headerLength
-        let endLength = isSealed ? SealedPack.endLength : PackFrame.endLength
-        let header = Array(bytes.prefix(headerLength))
-        try PackFrame.check(header, of: device, in: container, isSealed: isSealed)
-        guard bytes.count > headerLength + endLength else { throw ByteReader.malformed("it ends too early") }
-        var frame = ByteReader(Array(bytes[(bytes.count - endLength)...]))
-        let place = try frame.read64()
-        let id: PackID = try frame.readID()
-        guard place > UInt64(headerLength), place < UInt64(bytes.count - endLength) else {
-            throw ByteReader.malformed("its directory is nowhere in it")
-        }
-        let covered = header + bytes[Int(place)..<(bytes.count - endLength + 8)]
-        guard ContentHash.checksum(covered) == id else {
-            throw ByteReader.malformed("its checksum does not match its content")
-        }
-        return id
+        _ source: Source, byteCount: Int, of device: DeviceID, in container: ContainerID, isSealed: Bool
+    ) throws -> PackID {
+        try Frame(source, byteCount, of: device, in: container, isSealed: isSealed).id
     }
 
     /// Reads a chunk, and proves it.
@@ -127,7 +135,7 @@ package struct PackReader: Sendable {
             stored = found
         }
         let bytes = place.form == .zlib ? try ChunkCompression.decompress(stored[...], count: place.count) : stored
-        guard bytes.count == place.count, surroundings.key.chunkID(of: bytes) == id else {
+        guard bytes.count == place.count, surroundings.keys.contains(where: { $0.chunkID(of: bytes) == id }) else {
             throw ByteReader.malformed("a chunk is not what its ID says")
         }
         return bytes

@@ -73,6 +73,8 @@ package struct DiskScan: Sendable {
     /// A folder stands before what is in it.
     package var items: [DiskItem] = []
     package var left: [Left] = []
+    /// What stands there and is neither a file nor a folder of the disk. Nothing is written in its place, or through it.
+    package var obstacles: [DiskPath: DiskObstacle] = [:]
 
     package init() {}
 }

@@ -39,7 +39,7 @@ package enum IntakeStep: Hashable, Sendable {
     case move(DocumentID, to: IntakeFolder, name: String?)
     /// Somebody deleted it.
     case drop(MirrorEntry)
-    /// It is ignored from now on: nothing happens to the document.
+    /// It is ignored from now on, or something stands in its place: nothing happens to the document.
     case forget(MirrorEntry)
 }
 
@@ -70,17 +70,20 @@ package struct MirrorIntake: Sendable {
         /// How the directory should look.
         package var wanted: WantedItems
         package var ignoring: IgnoreRules
+        package var obstacles: DiskObstacles
         package var nowMilliseconds: Int64
         /// True: deletions are meant, however many.
         package var isConfirmed: Bool
 
         package init(
-            readings: [DiskPath: FileReading], wanted: WantedItems, ignoring: IgnoreRules, nowMilliseconds: Int64,
+            readings: [DiskPath: FileReading], wanted: WantedItems, ignoring: IgnoreRules,
+            obstacles: DiskObstacles = DiskObstacles([:], DiskRules()), nowMilliseconds: Int64,
             isConfirmed: Bool = false
         ) {
             self.readings = readings
             self.wanted = wanted
             self.ignoring = ignoring
+            self.obstacles = obstacles
             self.nowMilliseconds = nowMilliseconds
             self.isConfirmed = isConfirmed
         }
@@ -97,12 +100,14 @@ package struct MirrorIntake: Sendable {
         known = Set((entries + ignored).filter { $0.key.rival == nil }.map(\.key.document))
         copies = Set(entries.lazy.filter { $0.key.rival != nil }.map(\.key))
         let unread = Set(look.unread.map(\.path))
-        let gone = look.takeByContent(readings, missing)
+        let unseen = look.takeByContent(readings, missing)
+        // What stands in a file's place deletes no document: the file comes again once the place is free.
+        let (gone, blocked) = unseen.divided { circumstances.obstacles.block($0.path) == nil }
         if !circumstances.isConfirmed, DeletionGuard.holds(gone, of: entries) {
             held = gone.filter { $0.kind == .file }
             return
         }
-        for entry in ignored { steps.append(.forget(entry)) }
+        for entry in ignored + blocked { steps.append(.forget(entry)) }
         // Folders first, so that everything finds the one it lies in.
         let matched = look.matches.sorted { ($0.item.path.depth, $0.item.path) < ($1.item.path.depth, $1.item.path) }
         for match in matched where match.item.kind == .folder {
@@ -254,5 +259,16 @@ extension MirrorLook {
         }
         drop(new: taken)
         return rest
+    }
+}
+
+extension Array {
+    /// The elements of which something holds, and the others.
+    fileprivate func divided(by isFirst: (Element) -> Bool) -> (first: [Element], rest: [Element]) {
+        var (first, rest): ([Element], [Element]) = ([], [])
+        for element in self {
+            if isFirst(element) { first.append(element) } else { rest.append(element) }
+        }
+        return (first, rest)
     }
 }

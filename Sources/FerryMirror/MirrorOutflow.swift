@@ -21,8 +21,11 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         case left(DiskScan.Left)
     }
 
-    func run(_ sight: MirrorSight, _ waiting: Set<MirrorKey>, _ report: inout MirrorReport) throws {
+    func run(
+        _ sight: MirrorSight, _ waiting: Set<MirrorKey>, _ obstacles: DiskObstacles, _ report: inout MirrorReport
+    ) throws {
         let (entries, wanted) = (sight.entries, sight.wanted)
+        let blocked = wanted.items.filter { obstacles.block($0.path) != nil }.map(\.key)
         let unknown = entries.filter { sight.state.isUnknown($0.key.document) }
         for entry in unknown where entry.kind == .file {
             report.left.append(
@@ -34,7 +37,7 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         var known: [MirrorKey: MirrorEntry] = [:]
         for entry in entries { known[entry.key] = entry }
         var new: [WantedItem] = []
-        for step in OutflowPlan(entries, wanted, waiting: waiting.union(unknown.map(\.key))).steps {
+        for step in OutflowPlan(entries, wanted, waiting: waiting.union(unknown.map(\.key)).union(blocked)).steps {
             if case .write(let item) = step {
                 new.append(item)
                 if new.count < Self.batch { continue }

@@ -40,9 +40,18 @@ package struct MirrorPass<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source 
         var report = MirrorReport()
         try MirrorWork(disk, base).recover(&report)
         let ignoring = try disk.ignoreText().map(IgnoreRules.init) ?? .builtIn
-        guard let (waiting, seen) = try takeIn(ignoring, &report) else { return report }
+        let scan = try disk.scan(ignoring)
+        let obstacles = DiskObstacles(scan.obstacles, disk.rules)
+        guard let (waiting, seen) = try takeIn(scan, obstacles, ignoring, &report) else {
+            report.left += obstacles.idle([])
+            return report
+        }
         let present = try seen ?? sight(ignoring)
-        try MirrorOutflow(disk, base).run(present, waiting, &report)
+        report.blocked = present.wanted.items.compactMap { obstacles.block($0.path) }.sorted {
+            DiskPath($0.path) < DiskPath($1.path)
+        }
+        report.left += obstacles.idle(report.blocked)
+        try MirrorOutflow(disk, base).run(present, waiting, obstacles, &report)
         return report
     }
 
@@ -55,11 +64,10 @@ package struct MirrorPass<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source 
     /// - Returns: what must not be touched now, and what was seen of documents and entries where nothing changed; `nil` where deletions
     ///   are held.
     private func takeIn(
-        _ ignoring: IgnoreRules, _ report: inout MirrorReport
+        _ scan: DiskScan, _ obstacles: DiskObstacles, _ ignoring: IgnoreRules, _ report: inout MirrorReport
     ) throws -> (waiting: Set<MirrorKey>, seen: MirrorSight?)? {
         let seen = try sight(ignoring)
         let entries = seen.entries
-        let scan = try disk.scan(ignoring)
         report.left += scan.left
         report.folders = scan.items.filter { $0.kind == .folder && !$0.path.isBelow(.own) }.map(\.path)
         let look = MirrorLook(entries, scan.items)
@@ -67,8 +75,8 @@ package struct MirrorPass<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source 
         let intake = MirrorIntake(
             look,
             .init(
-                readings: readings, wanted: seen.wanted, ignoring: ignoring, nowMilliseconds: base.nowMilliseconds(),
-                isConfirmed: isConfirmed))
+                readings: readings, wanted: seen.wanted, ignoring: ignoring, obstacles: obstacles,
+                nowMilliseconds: base.nowMilliseconds(), isConfirmed: isConfirmed))
         if !intake.held.isEmpty {
             report.held = intake.held.count
             return nil

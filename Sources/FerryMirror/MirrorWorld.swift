@@ -96,6 +96,8 @@ package struct MirrorReport: Sendable {
     package var conflicts = 0
     /// What lies there and is no document, or is a document and does not lie there.
     package var left: [DiskScan.Left] = []
+    /// Documents that are not written, because something stands in their place.
+    package var blocked: [BlockedDocument] = []
     /// Documents under another name than their own.
     package var renamed: [DiskScan.Left] = []
     /// Files that somebody writes, or that are gone for a moment: look again soon.

@@ -450,6 +450,25 @@ final class DocumentsCommandTests: XCTestCase {
         XCTAssertEqual(try workshop.ferry("documents", "get", "b.sqlite", "large", "-o", "x").status, 0)
     }
 
+    func testDoctorMendsADamagedPack() throws {
+        let workshop = try large()
+        try workshop.succeed("documents", "fetch", "a.sqlite", "/")
+        let path = try pack(workshop)
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        bytes[bytes.count / 2] ^= 1
+        try FileManager.default.removeItem(atPath: path)
+        try bytes.write(to: URL(fileURLWithPath: path))
+        let found = try workshop.ferry("doctor", "b.sqlite")
+        XCTAssertEqual(found.status, 65)
+        XCTAssertTrue(found.output.contains("1 pack is damaged.") && found.output.contains(path), found.output)
+        XCTAssertEqual(try workshop.ferry("doctor", "a.sqlite").status, 65)
+        let repaired = try workshop.succeed("doctor", "a.sqlite", "--repair")
+        XCTAssertTrue(repaired.output.contains("repaired  this device: 1 pack is damaged."), repaired.output)
+        try syncAll(workshop)
+        XCTAssertEqual(try workshop.ferry("documents", "verify", "b.sqlite", "--contents").status, 0)
+        XCTAssertEqual(try workshop.ferry("documents", "get", "b.sqlite", "large", "-o", "x").status, 0)
+    }
+
     // MARK: Attachments
 
     func testColumnsAreDeclaredListedAndWithdrawn() throws {
@@ -500,6 +519,42 @@ final class DocumentsCommandTests: XCTestCase {
         try workshop.succeed("documents", "a.sqlite", "mirror", "A", "--stop")
         XCTAssertEqual(try read(workshop, "A/new.md"), "new")
         XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("A/.ferry-mirror")))
+    }
+
+    func testALinkInThePlaceOfADocumentIsTold() throws {
+        let workshop = try two()
+        try workshop.succeed("documents", "a.sqlite", "mirror", "A")
+        try FileManager.default.createSymbolicLink(
+            atPath: workshop.path("A/g"), withDestinationPath: workshop.path("outside"))
+        try write(workshop, "g", "one")
+        try workshop.succeed("documents", "add", "b.sqlite", "g")
+        try syncAll(workshop)
+        let words = "1 document is not written into \(workshop.path("A")): a link stands at “g”."
+        for command in [["sync", "a.sqlite"], ["status", "a.sqlite"], ["documents", "a.sqlite", "list"]] {
+            let told = try workshop.run([Workshop.binary] + command)
+            XCTAssertTrue(told.errors.contains(words), "\(command): \(told.errors)")
+        }
+        let doctor = try workshop.succeed("doctor", "a.sqlite")
+        XCTAssertTrue(doctor.output.contains("warning  mirror: " + words), doctor.output)
+        XCTAssertTrue(doctor.output.contains("1 mirror"), doctor.output)
+        let list = try workshop.succeed("documents", "a.sqlite", "mirror").output
+        XCTAssertTrue(list.contains("  not written: g: a link stands in its place; move that away"), list)
+        let status = try workshop.succeed("status", "a.sqlite", "--json").json()
+        let mirror = try XCTUnwrap((status["mirrors"] as? [[String: Any]])?.first)
+        XCTAssertEqual(mirror["directory"] as? String, workshop.path("A"))
+        XCTAssertEqual(mirror["blocked"] as? Int, 1)
+        XCTAssertEqual((mirror["left"] as? [[String: String]])?.first?["path"], "g")
+        XCTAssertNil(try workshop.succeed("status", "b.sqlite", "--json").json()["mirrors"])
+        XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("outside")))
+        try FileManager.default.removeItem(atPath: workshop.path("A/g"))
+        try workshop.succeed("sync", "a.sqlite")
+        XCTAssertEqual(try read(workshop, "A/g"), "one")
+        XCTAssertFalse(try workshop.succeed("status", "a.sqlite").errors.contains("not written"))
+        XCTAssertFalse(try workshop.succeed("doctor", "a.sqlite").output.contains("not written"))
+        // A directory that is away.
+        try FileManager.default.moveItem(atPath: workshop.path("A"), toPath: workshop.path("Away"))
+        let away = try workshop.succeed("doctor", "a.sqlite").output
+        XCTAssertTrue(away.contains("warning  mirror: There is no directory at"), away)
     }
 
     func testAnEmptiedMirrorAsks() throws {

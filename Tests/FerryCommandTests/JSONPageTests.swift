@@ -171,6 +171,12 @@ private final class Scenario {
         try FileManager.default.createSymbolicLink(
             atPath: workshop.path("Papers/link"), withDestinationPath: workshop.path("Papers"))
         try hold("documents mirror", ["documents", "a.sqlite", "mirror", "Papers"])
+        try FileManager.default.removeItem(atPath: workshop.path("Papers/note.md"))
+        try FileManager.default.createSymbolicLink(
+            atPath: workshop.path("Papers/note.md"), withDestinationPath: workshop.path("Papers"))
+        try hold("documents mirror", ["documents", "a.sqlite", "mirror", "Papers"])
+        try hold("status", ["status", "a.sqlite"])
+        try hold("doctor", ["doctor", "a.sqlite"])
         try FileManager.default.moveItem(atPath: workshop.path("Papers"), toPath: workshop.path("Away"))
         try workshop.fail("documents", "a.sqlite", "mirror", "Papers", status: 69, code: "mirrorMissing")
         try hold("documents mirror", ["documents", "a.sqlite", "mirror"])

@@ -29,7 +29,9 @@ struct CarriedFile {
                 throw FerryError(.foreignFile, "The claim is of another device. Move it away.", device: device)
             }
         case .pack(let name):
-            let id = try PackReader.verifiedID(of: bytes, of: device, in: container.id, isSealed: isSealed)
+            let id = try PackReader.verifiedID(
+                { Array(bytes[$0.clamped(to: 0..<bytes.count)]) }, byteCount: bytes.count, of: device,
+                in: container.id, isSealed: isSealed)
             guard id == name.id else { throw Self.misnamed }
         case .part, .segment, .chunk, .manifest, .head:
             guard let kind = file.kind else { return }

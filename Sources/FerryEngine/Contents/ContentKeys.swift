@@ -33,6 +33,11 @@ struct ContentKeys {
     ///   - epoch: the epoch of the content.
     ///   - isSealed: whether the pack is sealed.
     func surroundings(_ epoch: EpochID?, isSealed: Bool) throws -> PackReader.Surroundings {
+        try surroundings([key(epoch)], isSealed: isSealed)
+    }
+
+    /// What a reader of packs needs where any of several keys may name a chunk.
+    func surroundings(_ keys: [ContentKey], isSealed: Bool) throws -> PackReader.Surroundings {
         var seal: EnvelopeReader?
         if isSealed {
             guard let membership else {
@@ -41,7 +46,7 @@ struct ContentKeys {
             let (roster, keyring) = (membership.roster, membership.keyring)
             seal = EnvelopeReader(container: container, keys: { roster.keys(of: $0) }, epoch: { keyring[$0] })
         }
-        return PackReader.Surroundings(container: container, key: try key(epoch), seal: seal)
+        return PackReader.Surroundings(container: container, keys: keys, seal: seal)
     }
 
     /// The epoch for new packs; `nil` in an open container.

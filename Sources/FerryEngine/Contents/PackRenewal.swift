@@ -4,13 +4,13 @@ import FerryCore
 import FerryStore
 
 /// Makes packs anew from the chunks of others: packs of a former ID of this device, packs that are sealed under an epoch which is over
-/// or not at all, and packs that went from the container while this device has their bytes.
+/// or not at all. `PackRepair` does the same for packs that are gone or damaged.
 ///
 /// The order is that of everything else: bytes beside the database first, then rows, then the container. The files of packs without a
 /// row go last (`PackUpkeep`).
 struct PackRenewal {
-    private let replica: Replica
-    private let keys: ContentKeys
+    let replica: Replica
+    let keys: ContentKeys
 
     init(_ replica: Replica) throws {
         self.replica = replica
@@ -59,47 +59,24 @@ struct PackRenewal {
                 continue  // another device may have the bytes; the row stays, so that somebody looks for them
             }
         }
-        try finish(&maker, removing: renewed.map(\.id))
-        for pack in renewed where try replica.shelf.openPending(pack.id) != nil {
-            try replica.shelf.removePending(pack.id)
-        }
+        for pack in try finish(&maker, removing: renewed.map(\.id)) { try replica.shelf.removePending(pack) }
     }
 
-    /// Packs chunks of whole contents again that no pack has any more.
-    /// - Parameter isThere: whether the file of a pack is in the container, or waits beside the database.
-    /// - Returns: how many contents were mended.
-    func repair(_ contents: [ContentRow], isThere: (ChunkIndex.Place) throws -> Bool) throws -> Int {
-        var maker = try PackMaker(replica, keys)
-        var count = 0
-        for content in contents {
-            guard let file = try replica.shelf.openWhole(content.id, byteCount: content.byteCount) else { continue }
-            let key = try keys.key(content.epoch)
-            var (offset, isMended) = (0, false)
-            for chunk in content.list.chunks {
-                defer { offset += chunk.count }
-                let places = try replica.store.readContents { _, index in try index.places(of: chunk.id) }
-                if try places.contains(where: isThere) { continue }
-                let bytes = try file.read(offset..<offset + chunk.count)
-                // What lies beside the database may be damaged, too.
-                guard key.chunkID(of: bytes) == chunk.id else { continue }
-                try maker.add(bytes, as: chunk.id)
-                isMended = true
-            }
-            if isMended { count += 1 }
-        }
-        try finish(&maker, removing: [])
-        return count
-    }
-
-    private func finish(_ maker: inout PackMaker, removing packs: [PackID]) throws {
+    /// Completes packs that were made, and writes their rows in the place of others. A pack that was made again as it was stays.
+    /// - Returns: the others that went.
+    @discardableResult
+    func finish(_ maker: inout PackMaker, removing packs: [PackID]) throws -> [PackID] {
         let made = try maker.finish()
-        if made.isEmpty && packs.isEmpty { return }
+        // Equal chunks in one order are one pack, in a sealed container under one epoch.
+        let gone = packs.filter { pack in !made.contains { $0.id == pack } }
+        if made.isEmpty && gone.isEmpty { return [] }
         try replica.store.write { connection in
             let rows = ContentRows(connection)
             for pack in made { try rows.insert(pack) }
-            for pack in packs { try rows.remove(pack) }
+            for pack in gone { try rows.remove(pack) }
         }
         try replica.store.updateChunkIndex()
+        return gone
     }
 }
 

@@ -79,19 +79,6 @@ extension Replica {
         }
     }
 
-    /// Packs contents again that are whole here and that no pack in the container has any more.
-    /// - Returns: how many contents were mended.
-    func repairContents(_ container: Container) throws -> Int {
-        guard try store.hasDocumentTables() else { return 0 }
-        try store.updateChunkIndex()
-        let isThere = packs(in: container, countingPending: true)
-        let whole = try shelf.wholeContents().sorted { $0.id < $1.id }
-        let rows = try store.readContents { rows, _ in try whole.compactMap { try rows.soundContent($0.id) } }
-        let count = try PackRenewal(self).repair(rows, isThere: isThere)
-        try forgetMissingPacks(isThere)
-        return count
-    }
-
     /// Whether the file of a pack is in the container with the length that its row says. Each pack is looked at once.
     /// - Parameter countingPending: true: a pack that waits beside the database counts as well.
     func packs(in container: Container, countingPending: Bool) -> (ChunkIndex.Place) throws -> Bool {
@@ -107,25 +94,5 @@ extension Replica {
             known.withLock { $0[place.pack] = isThere }
             return isThere
         }
-    }
-
-    /// Removes the rows of this device's packs that are gone, where other packs have all of their chunks that somebody needs.
-    private func forgetMissingPacks(_ isThere: (ChunkIndex.Place) throws -> Bool) throws {
-        var gone: [PackID] = []
-        for id in try store.readContents({ rows, _ in try rows.packs(of: identity.device) }).sorted() {
-            guard let pack = try store.readContents({ rows, _ in try rows.soundPack(id) }),
-                let first = pack.directory.entries.first,
-                try !isThere(ChunkIndex.Place(pack: id, device: pack.device, place: first.place))
-            else { continue }
-            let isNeeded = try pack.directory.entries.contains { entry in
-                let (isListed, places) = try store.readContents { _, index in
-                    (try index.isListed(entry.id), try index.places(of: entry.id))
-                }
-                return try isListed && !places.contains(where: isThere)
-            }
-            if !isNeeded { gone.append(id) }
-        }
-        if gone.isEmpty { return }
-        try store.write { connection in for id in gone { try ContentRows(connection).remove(id) } }
     }
 }

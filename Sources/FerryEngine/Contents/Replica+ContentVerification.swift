@@ -30,46 +30,33 @@ extension Replica {
         let start = environment.clock.milliseconds()
         try store.updateChunkIndex()
         let container = try openContainerAfresh()
-        let source = try ChunkSource(self, container)
+        let examination = try PackExamination(self, container, isDeep: isDeep)
         report.contents = try store.readContents { rows, _ in try rows.total().contents }
-        var packs: [(id: PackID, device: DeviceID, byteCount: Int)] = []
-        try store.readContents { rows, _ in try rows.forEachPack { packs.append(($0, $1, $2)) } }
-        let epochs = try store.readContents { rows, _ in try rows.epochs() }
+        let packs = try examination.packs()
         for pack in packs {
             progress?(SyncProgress(phase: .examining, completed: report.packs, total: packs.count))
             report.packs += 1
             report.bytes += pack.byteCount
-            if let problem = try problem(of: pack, container, isDeep ? source : nil, epochs) {
-                report.problems.append(problem)
+            if let fault = try examination.fault(of: pack) {
+                report.problems.append(
+                    ContentVerification.Problem(
+                        fault, pack.byteCount, file: container.packPath(pack.id, of: pack.device)))
             }
         }
         report.durationMilliseconds = environment.clock.milliseconds() - start
         return report
     }
+}
 
-    private func problem(
-        of pack: (id: PackID, device: DeviceID, byteCount: Int), _ container: Container, _ source: ChunkSource?,
-        _ epochs: Set<EpochID>
-    ) throws -> ContentVerification.Problem? {
-        let file = container.packPath(pack.id, of: pack.device)
-        do {
-            if try shelf.openPending(pack.id) == nil {
-                guard let length = try container.packByteCount(pack.id, of: pack.device) else {
-                    return .init(code: "missing", reason: "A pack is not in the container.", file: file)
-                }
-                guard length == pack.byteCount else {
-                    return .init(
-                        code: "wrongLength", reason: "A pack has \(length) bytes in place of \(pack.byteCount).",
-                        file: file)
-                }
-            }
-            guard let source, let row = try store.readContents({ rows, _ in try rows.pack(pack.id) }) else {
-                return nil
-            }
-            for entry in row.directory.entries { _ = try source.chunk(entry, in: row, among: epochs) }
-            return nil
-        } catch let error as FerryError where error.concernsOneFile {
-            return .init(code: error.code.rawValue, reason: error.message, file: error.path ?? file)
+extension ContentVerification.Problem {
+    init(_ fault: PackFault, _ byteCount: Int, file: String) {
+        switch fault {
+        case .missing: self.init(code: "missing", reason: "A pack is not in the container.", file: file)
+        case .wrongLength(let length):
+            self.init(
+                code: "wrongLength", reason: "A pack has \(length) bytes in place of \(byteCount).", file: file)
+        case .damaged(_, let error), .unreadable(let error):
+            self.init(code: error.code.rawValue, reason: error.message, file: error.path ?? file)
         }
     }
 }

@@ -3,35 +3,28 @@ import FerryContent
 import FerryCore
 import FerryStore
 
-/// Examines packs and contents: whether the container has every pack that a row names, and whether every content has its bytes.
+/// Examines packs and contents: whether the container has every pack that a row names, with the bytes that it should have, and whether
+/// every content has its bytes.
 struct ContentExamination {
     let replica: Replica
     let container: Container
+    /// True: read every byte of every pack.
+    let isDeep: Bool
 
-    func run(_ report: inout DoctorReport) throws {
-        guard try replica.store.hasDocumentTables() else { return }
+    /// - Returns: the faults of packs.
+    func run(_ report: inout DoctorReport, _ progress: ProgressHandler?) throws -> PackFaults? {
+        guard try replica.store.hasDocumentTables() else { return nil }
         try replica.store.updateChunkIndex()
-        let names = try replica.store.reading().names
-        var (count, missing, wrong): (Int, [DeviceID: [PackID]], [DeviceID: [PackID]]) = (0, [:], [:])
-        var packs: [(PackID, DeviceID, Int)] = []
-        try replica.store.readContents { rows, _ in try rows.forEachPack { packs.append(($0, $1, $2)) } }
-        for (pack, device, byteCount) in packs {
-            count += 1
-            if try replica.shelf.openPending(pack) != nil { continue }
-            switch try container.packByteCount(pack, of: device) {
-            case nil: missing[device, default: []].append(pack)
-            case byteCount: break
-            default: wrong[device, default: []].append(pack)
-            }
+        let examination = try PackExamination(replica, container, isDeep: isDeep)
+        let packs = try examination.packs()
+        let faults = try PackFaults(of: packs, examination) {
+            progress?(SyncProgress(phase: .examining, completed: $0, total: packs.count))
         }
         let contents = try replica.store.readContents { rows, _ in try rows.total() }
         report.examined.append(
-            "\(DoctorReport.count(contents.contents, "content")) in \(DoctorReport.count(count, "pack"))")
-        for (found, what) in [(missing, "not in the container"), (wrong, "of another length than their rows say")] {
-            for (device, packs) in found.sorted(by: { $0.key < $1.key }) {
-                tell(packs, what, of: device, names, &report)
-            }
-        }
+            "\(DoctorReport.count(contents.contents, "content")) in \(DoctorReport.count(packs.count, "pack"))"
+                + (isDeep || packs.isEmpty ? "" : " by name and length"))
+        try tell(faults, packs, &report)
         try tellLost(&report)
         try tellDamagedRows(&report)
         for problem in try replica.store.readContents({ _, index in try index.problems() }) {
@@ -40,22 +33,81 @@ struct ContentExamination {
                     .warning, "database", "A row of a content or a pack is not Ferry's: \(problem.reason).",
                     advice: "Look who writes to Ferry's tables. The row \(problem.row) is not used."))
         }
+        return faults
+    }
+
+    // MARK: Packs
+
+    /// What is told of packs: one finding for each device and kind.
+    private enum Kind: Int, CaseIterable {
+        case missing, wrongLength, damaged, spare, unreadable
     }
 
     private func tell(
-        _ packs: [PackID], _ what: String, of device: DeviceID, _ names: [DeviceID: String],
-        _ report: inout DoctorReport
-    ) {
+        _ faults: PackFaults, _ packs: [PackExamination.Named], _ report: inout DoctorReport
+    ) throws {
+        if faults.all.isEmpty { return }
+        let names = try replica.store.reading().names
+        var found: [Kind: [DeviceID: [PackID]]] = [:]
+        for pack in packs {
+            guard let fault = faults.all[pack.id] else { continue }
+            found[try kind(of: fault, pack, faults), default: [:]][pack.device, default: []].append(pack.id)
+        }
+        for kind in Kind.allCases {
+            for (device, packs) in (found[kind] ?? [:]).sorted(by: { $0.key < $1.key }) {
+                report.add(finding(kind, packs, faults, of: device, names))
+            }
+        }
+    }
+
+    private func kind(of fault: PackFault, _ pack: PackExamination.Named, _ faults: PackFaults) throws -> Kind {
+        switch fault {
+        case .missing: return .missing
+        case .wrongLength: return .wrongLength
+        case .unreadable: return .unreadable
+        case .damaged(let chunks, _):
+            if pack.device == replica.identity.device { return .damaged }
+            let isNeeded = try chunks.contains { chunk in
+                try replica.store.readContents { _, index in try index.isListed(chunk) }
+                    && !faults.give(chunk, besides: pack.id, replica.store)
+            }
+            return isNeeded ? .damaged : .spare
+        }
+    }
+
+    private func finding(
+        _ kind: Kind, _ packs: [PackID], _ faults: PackFaults, of device: DeviceID, _ names: [DeviceID: String]
+    ) -> DoctorReport.Finding {
         let isOwn = device == replica.identity.device
         let subject = isOwn ? "this device" : names[device] ?? device.description
-        let plural = packs.count == 1 ? "pack is" : "packs are"
-        report.add(
-            .init(
-                isOwn ? .fault : .warning, subject, "\(packs.count) \(plural) \(what).",
-                advice: isOwn
-                    ? "`ferry doctor --repair` packs what is on this device again. Devices that have the rest can do the same."
-                    : "Wait for the folder's syncer, or run `ferry doctor --repair` on a device that has the documents.",
-                file: container.packPath(packs[0], of: device), canBeRepaired: true))
+        let are = packs.count == 1 ? "1 pack is" : "\(packs.count) packs are"
+        let file = container.packPath(packs[0], of: device)
+        let mending =
+            isOwn
+            ? "`ferry doctor --repair` packs what is on this device again. Devices that have the rest can do the same."
+            : "Wait for the folder's syncer, or run `ferry doctor --repair` on a device that has the documents."
+        switch kind {
+        case .missing, .wrongLength:
+            let what = kind == .missing ? "not in the container" : "of another length than their rows say"
+            return .init(
+                isOwn ? .fault : .warning, subject, "\(are) \(what).", advice: mending, file: file, canBeRepaired: true)
+        case .damaged:
+            return .init(
+                .fault, subject, "\(are) damaged.",
+                advice: isOwn ? mending : "Run `ferry doctor --repair` on a device that has the documents, here too.",
+                file: file, canBeRepaired: true)
+        case .spare:
+            return .init(
+                .note, subject, "\(are) damaged. Nothing that is needed of it is lost.",
+                advice: "`ferry doctor --repair` on that device takes it away.", file: file)
+        case .unreadable:
+            var reason = ""
+            if case .unreadable(let error) = faults.all[packs[0]] { reason = error.message }
+            return .init(
+                .warning, subject,
+                "\(packs.count == 1 ? "1 pack" : "\(packs.count) packs") cannot be read now: \(reason)",
+                advice: "Nothing is known of these packs. Run `ferry doctor` again later.", file: file)
+        }
     }
 
     /// Adds rows of contents that no Ferry writes, and versions whose content has no row.

@@ -15,7 +15,7 @@ package struct DoctorReport: Codable, Equatable, Sendable {
         }
 
         package var severity: Severity
-        /// The subject: `database`, `folder`, or a device's name.
+        /// The subject: `database`, `folder`, `documents`, `mirror`, or a device's name.
         package var subject: String
         /// The problem, in a sentence.
         package var problem: String
@@ -30,7 +30,7 @@ package struct DoctorReport: Codable, Equatable, Sendable {
         /// Since when the problem exists, in milliseconds since the Unix epoch; `nil` if unknown.
         package var sinceMilliseconds: Int64?
 
-        init(
+        package init(
             _ severity: Severity, _ subject: String, _ problem: String, advice: String, file: String? = nil,
             canBeRepaired: Bool = false, since sinceMilliseconds: Int64? = nil
         ) {
@@ -56,12 +56,12 @@ package struct DoctorReport: Codable, Equatable, Sendable {
     /// True if every fault was repaired.
     package var isHealthy: Bool { !findings.contains { $0.severity == .fault && !$0.isRepaired } }
 
-    mutating func add(_ finding: Finding) { findings.append(finding) }
+    package mutating func add(_ finding: Finding) { findings.append(finding) }
 
     /// `1 segment`, `2 segments`.
-    static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+    package static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
 
-    mutating func sort() {
+    package mutating func sort() {
         let order: [Finding.Severity] = [.fault, .warning, .note]
         // Within a severity, findings keep their order.
         findings = order.flatMap { severity in findings.filter { $0.severity == severity } }

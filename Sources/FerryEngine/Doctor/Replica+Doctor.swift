@@ -11,12 +11,12 @@ extension Replica {
     /// - Throws: `busy`, `notTracked`, `database`. Problems of the container are findings.
     package func examine(isRepairing: Bool = false, progress: ProgressHandler? = nil) throws -> DoctorReport {
         let start = environment.clock.milliseconds()
-        var (report, lost) = try findings(progress)
+        var (report, lost, faults) = try findings(isRepairing: isRepairing, progress)
         if isRepairing, report.findings.contains(where: \.canBeRepaired) {
             let before = report.findings
-            try repair(lost: lost)
+            try repair(lost: lost, faults)
             // Findings that are gone were repaired.
-            report = try findings(progress).report
+            report = try findings(isRepairing: true, progress).report
             for var finding in before where !report.findings.contains(where: { $0.isSame(as: finding) }) {
                 finding.isRepaired = true
                 report.findings.append(finding)
@@ -28,10 +28,13 @@ extension Replica {
     }
 
     /// Examines the database and the container.
-    /// - Returns: also the last of this device's changesets that needs a snapshot in place of its file; 0 if none.
-    private func findings(_ progress: ProgressHandler?) throws -> (report: DoctorReport, lost: UInt64) {
+    /// - Returns: also the last of this device's changesets that needs a snapshot in place of its file, 0 if none; and the faults of
+    ///   packs, where they were looked at.
+    private func findings(
+        isRepairing: Bool, _ progress: ProgressHandler?
+    ) throws -> (report: DoctorReport, lost: UInt64, faults: PackFaults?) {
         var report = DoctorReport()
-        var lost: UInt64 = 0
+        var (lost, faults): (UInt64, PackFaults?) = (0, nil)
         do {
             try Store.checkClock(environment.clock)
             try StoreExamination(replica: self, progress: progress).run(&report)
@@ -43,7 +46,10 @@ extension Replica {
         do {
             var examination = try ContainerExamination(self, openContainerAfresh(), progress)
             try examination.run(&report)
-            try ContentExamination(replica: self, container: examination.container).run(&report)
+            let container = examination.container
+            faults = try ContentExamination(
+                replica: self, container: container, isDeep: isRepairing || !container.answersFromListing
+            ).run(&report, progress)
             if let found = try place().examine() { report.add(found, of: try place().describe("")) }
             lost = examination.lost
             try MembershipExamination(replica: self).run(&report)
@@ -65,7 +71,7 @@ extension Replica {
                     file: error.path, canBeRepaired: lacksMarker,
                     since: try store.reading().failure.flatMap { $0.isSame(as: error) ? $0.sinceMilliseconds : nil }))
         }
-        return (report, lost)
+        return (report, lost, faults)
     }
 
     private static func advice(_ code: FerryError.Code) -> String {
@@ -85,7 +91,7 @@ extension Replica {
         }
     }
 
-    private func repair(lost: UInt64) throws {
+    private func repair(lost: UInt64, _ faults: PackFaults?) throws {
         if try lacksMarker() {
             try Container.restoreMarker(
                 ContainerPin(id: identity.container, genesis: identity.genesis), name: identity.containerName,
@@ -93,8 +99,9 @@ extension Replica {
         }
         // Publishes waiting changes, and writes the own head.
         _ = try sync()
-        _ = try repairContents(openContainerAfresh())
+        let replaced = try repairContents(openContainerAfresh(), faults).replaced
         _ = try sync()
+        try removeReplacedPacks(replaced, openContainerAfresh())
         _ = try compact(mending: lost)
     }
 }

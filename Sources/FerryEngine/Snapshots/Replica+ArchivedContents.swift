@@ -9,11 +9,11 @@ extension Replica {
     /// - Throws: `contentNotHere` where bytes are not to be had now.
     func packsForArchive(_ container: Container) throws -> (packs: [PackRow], contents: Int, bytes: Int) {
         try store.updateChunkIndex()
-        var choice = try choosePacks(container)
+        var (choice, faults) = try chooseSoundPacks(container)
         // What lies beside the database can be packed again.
-        if !choice.lacking.isEmpty, try repairContents(container) > 0 {
+        if !choice.lacking.isEmpty, try repairContents(container, faults).contents > 0 {
             _ = try publisher(container).packs.publish()
-            choice = try choosePacks(container)
+            (choice, faults) = try chooseSoundPacks(container)
         }
         guard choice.lacking.isEmpty else {
             throw FerryError(
@@ -32,8 +32,23 @@ extension Replica {
         var lacking: [ContentID] = []
     }
 
-    private func choosePacks(_ container: Container) throws -> PackChoice {
-        let isThere = packs(in: container, countingPending: true)
+    /// Reads every byte of the packs that are chosen: a file with damaged ones would be no backup.
+    /// - Returns: also what is wrong with packs, as far as they were looked at.
+    private func chooseSoundPacks(_ container: Container) throws -> (PackChoice, PackFaults) {
+        let (light, deep) = (
+            try PackExamination(self, container, isDeep: false), try PackExamination(self, container, isDeep: true)
+        )
+        var faults = try PackFaults(of: light.packs(), light)
+        var read: Set<PackID> = []
+        while true {
+            let choice = try choosePacks(faults)
+            let new = choice.packs.filter { read.insert($0.id).inserted }
+            if new.isEmpty { return (choice, faults) }
+            try faults.examine(new.map { ($0.id, $0.device, $0.byteCount) }, deep)
+        }
+    }
+
+    private func choosePacks(_ faults: PackFaults) throws -> PackChoice {
         var choice = PackChoice()
         var chosen: Set<ChunkID> = []
         for item in try store.wantedContents(maximumBytes: nil, includingWhole: true) where !item.isInRow {
@@ -41,7 +56,7 @@ extension Replica {
             var isWhole = true
             for chunk in row.list.chunks where !chosen.contains(chunk.id) {
                 let places = try store.readContents { _, index in try index.places(of: chunk.id) }
-                guard let place = try places.first(where: isThere),
+                guard let place = places.first(where: { faults.give(chunk.id, in: $0.pack) }),
                     let pack = try store.readContents({ rows, _ in try rows.soundPack(place.pack) })
                 else {
                     isWhole = false
@@ -120,7 +135,9 @@ extension Replica {
                 try !store.readContents({ _, index in try index.places(of: chunk.id) }).contains(where: isThere)
             }
         }
-        if taken.contents > 0, try repairContents(container) > 0 { _ = try publisher(container).packs.publish() }
+        if taken.contents > 0, try repairContents(container).contents > 0 {
+            _ = try publisher(container).packs.publish()
+        }
         return taken
     }
 }

@@ -74,7 +74,9 @@ public final class DocumentMirrors: Sendable {
         init(_ report: MirrorReport) {
             (taken, written, moved, removed) = (report.taken, report.written, report.moved, report.removed)
             (goneFiles, writing, conflicts) = (report.held, report.waiting, report.conflicts)
-            left = (report.left + report.renamed).map { Left(path: $0.path, reason: $0.reason) }
+            left =
+                report.blocked.map { Left(path: $0.path, reason: $0.reason) }
+                + (report.left + report.renamed).map { Left(path: $0.path, reason: $0.reason) }
         }
     }
 

@@ -1,7 +1,9 @@
 import FerryCore
 import FerryDocuments
 import FerrySQL
+import FerrySchema
 import FerryStore
+import Foundation
 
 /// A directory that is kept in step, as the database knows it.
 package struct MirrorRecord: Sendable {
@@ -14,11 +16,34 @@ package struct MirrorRecord: Sendable {
     package var sinceMilliseconds: Int64?
     /// Why the last pass failed.
     package var problem: FailureNote?
+    /// What the last pass that did not fail left.
+    package var standing = MirrorStanding()
 
     package init(id: MirrorID, directory: String, preference: IntakeWriter.Preference) {
         self.id = id
         self.directory = directory
         self.preference = preference
+    }
+}
+
+/// What a pass of a mirror left.
+package struct MirrorStanding: Hashable, Sendable {
+    /// Documents whose bytes are not on this device yet.
+    package var absent = 0
+    /// Documents with copies of rivals.
+    package var rivals = 0
+    /// Documents that something stands in the way of, and the first of them.
+    package var blocked = 0
+    package var named: [BlockedDocument] = []
+
+    /// So many blocked documents are named at most.
+    package static let maximumNamed = 200
+
+    package init() {}
+
+    init(_ report: MirrorReport) {
+        (absent, rivals, blocked) = (report.missing, report.conflicts, report.blocked.count)
+        named = Array(report.blocked.prefix(Self.maximumNamed))
     }
 }
 
@@ -37,6 +62,7 @@ struct MirrorTable {
 
     /// All mirrors, by directory.
     func mirrors() throws -> [MirrorRecord] {
+        let standings = try standings()
         var records: [MirrorRecord] = []
         try connection.forEachRow(
             "SELECT id, directory, prefer, held, since, code, problem FROM ferry_mirror ORDER BY directory"
@@ -47,6 +73,7 @@ struct MirrorTable {
             record.held = row.int(3)
             record.sinceMilliseconds = row.isNull(4) ? nil : row.integer(4)
             if !row.isNull(5) { record.problem = FailureNote(code: row.string(5), arguments: row.string(6)) }
+            record.standing = standings[id] ?? MirrorStanding()
             records.append(record)
         }
         return records
@@ -67,6 +94,34 @@ struct MirrorTable {
     func remove(_ mirror: MirrorID) throws {
         try connection.execute("DELETE FROM ferry_mirror_entry WHERE mirror = ?", .blob(mirror.bytes[...]))
         try connection.execute("DELETE FROM ferry_mirror WHERE id = ?", .blob(mirror.bytes[...]))
+        if try DocumentTables.areMirrorStandingsMade(connection) {
+            try connection.execute("DELETE FROM ferry_mirror_standing WHERE mirror = ?", .blob(mirror.bytes[...]))
+        }
+    }
+
+    // MARK: Standings
+
+    /// What the last passes left, by mirror.
+    func standings() throws -> [MirrorID: MirrorStanding] {
+        guard try DocumentTables.areMirrorStandingsMade(connection) else { return [:] }
+        var found: [MirrorID: MirrorStanding] = [:]
+        try connection.forEachRow("SELECT mirror, absent, rivals, blocked, named FROM ferry_mirror_standing") { row in
+            guard let mirror: MirrorID = row.id(0) else { return }
+            var standing = MirrorStanding()
+            (standing.absent, standing.rivals, standing.blocked) = (row.int(1), row.int(2), row.int(3))
+            // Names that another Ferry wrote otherwise are told by the next pass.
+            standing.named = (try? JSONDecoder().decode([BlockedDocument].self, from: Data(row.string(4).utf8))) ?? []
+            found[mirror] = standing
+        }
+        return found
+    }
+
+    func put(_ standing: MirrorStanding, of mirror: MirrorID) throws {
+        let named = String(decoding: try JSONEncoder().encode(standing.named), as: UTF8.self)
+        try connection.execute(
+            "INSERT OR REPLACE INTO ferry_mirror_standing(mirror, absent, rivals, blocked, named) VALUES (?, ?, ?, ?, ?)",
+            .blob(mirror.bytes[...]), .integer(Int64(standing.absent)), .integer(Int64(standing.rivals)),
+            .integer(Int64(standing.blocked)), .text(named))
     }
 
     // MARK: Entries

@@ -136,7 +136,8 @@ package final class MirrorWatch: Sendable {
                 if report.waiting > 0 { memory.isWaiting = true }
                 if report.missing > 0 { memory.isMissing = true }
                 tell(
-                    .passed(mirror, report), "\(report.held) \(report.left) \(report.conflicts)", report.hasNews,
+                    .passed(mirror, report), "\(report.held) \(report.blocked) \(report.left) \(report.conflicts)",
+                    report.hasNews,
                     &memory)
             } catch let error as FerryError {
                 tell(.failed(mirror, error), error.message, false, &memory)

@@ -137,7 +137,10 @@ package struct Mirrors: Sendable {
     package func pass(_ mirror: MirrorRecord, held: HeldDeletions = .ask) throws -> MirrorReport? {
         do {
             let report = try run(mirror, held)
-            if let report { try note(mirror, held: report.held, nil) }
+            if let report {
+                try note(mirror, held: report.held, nil)
+                if report.held == 0 { try note(mirror, MirrorStanding(report)) }
+            }
             return report
         } catch let error as FerryError {
             // The error that is thrown tells more than one about its note.
@@ -147,16 +150,7 @@ package struct Mirrors: Sendable {
     }
 
     private func run(_ mirror: MirrorRecord, _ held: HeldDeletions) throws -> MirrorReport? {
-        let directory = try MirrorDirectory(root: mirror.directory)
-        let identity = replica.identity
-        guard let marker = MirrorMarker.read(mirror.directory) else { throw Self.unmarked(mirror.directory) }
-        guard marker.mirror == mirror.id, marker.device == identity.device else {
-            throw FerryError(
-                .mirrorMissing,
-                "The directory \(mirror.directory) is the mirror of another database, or of a copy of this one. The mirror rests. "
-                    + "End it there, or say `ferry documents DATABASE mirror \(mirror.directory) --adopt`.",
-                path: mirror.directory)
-        }
+        let directory = try open(mirror)
         return try MirrorMarker.locked(mirror.directory) {
             let base = StoreMirrorBase(replica, mirror.id)
             if held == .bringBack { try bringBack(mirror, directory) }
@@ -166,6 +160,21 @@ package struct Mirrors: Sendable {
             if !directory.tellsWriters { pass.quietMilliseconds = 2000 }
             return try pass.run()
         }
+    }
+
+    /// Opens the directory of a mirror.
+    /// - Throws: `mirrorMissing` where the directory is away, empty or another's.
+    package func open(_ mirror: MirrorRecord) throws -> MirrorDirectory {
+        let directory = try MirrorDirectory(root: mirror.directory)
+        guard let marker = MirrorMarker.read(mirror.directory) else { throw Self.unmarked(mirror.directory) }
+        guard marker.mirror == mirror.id, marker.device == replica.identity.device else {
+            throw FerryError(
+                .mirrorMissing,
+                "The directory \(mirror.directory) is the mirror of another database, or of a copy of this one. The mirror rests. "
+                    + "End it there, or say `ferry documents DATABASE mirror \(mirror.directory) --adopt`.",
+                path: mirror.directory)
+        }
+        return directory
     }
 
     private static func unmarked(_ path: String) -> FerryError {
@@ -196,6 +205,14 @@ package struct Mirrors: Sendable {
         }
         (present.held, present.problem) = (held, problem)
         try replica.store.write { [present] in try MirrorTable($0).put(present) }
+    }
+
+    private func note(_ mirror: MirrorRecord, _ standing: MirrorStanding) throws {
+        guard let present = try list().first(where: { $0.id == mirror.id }), present.standing != standing else {
+            return
+        }
+        if try !replica.store.hasMirrorStandings() { try replica.store.makeMirrorTables() }
+        try replica.store.write { try MirrorTable($0).put(standing, of: mirror.id) }
     }
 
     /// How long `settle` goes on, in milliseconds.

@@ -72,7 +72,14 @@ package enum DocumentTables {
             version BLOB NOT NULL, content BLOB NOT NULL, device INTEGER, inode INTEGER, born INTEGER, size INTEGER,
             modified INTEGER, changed INTEGER, executable INTEGER, missing INTEGER,
             PRIMARY KEY(mirror, document, rival)) WITHOUT ROWID;
+        -- What the last pass of each mirror left: how many documents are not written, because their bytes are not here (`absent`) or
+        -- something stands in their place (`blocked`), how many have rivals, and the first of the blocked ones as JSON.
+        CREATE TABLE \(standings)
         """
+
+    private static let standings =
+        "ferry_mirror_standing(mirror BLOB PRIMARY KEY NOT NULL, absent INTEGER NOT NULL, rivals INTEGER NOT NULL, "
+        + "blocked INTEGER NOT NULL, named TEXT NOT NULL) WITHOUT ROWID;"
 
     package static let content = "ferry_content"
     package static let pack = "ferry_pack"
@@ -132,9 +139,19 @@ package enum DocumentTables {
                 != 0
     }
 
-    /// Makes the tables of mirrors, in a store that has those of documents.
+    /// True if a store has the table of what mirrors left.
+    package static func areMirrorStandingsMade(_ connection: SQLConnection) throws -> Bool {
+        try connection.count(
+            "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'ferry_mirror_standing'") != 0
+    }
+
+    /// Makes the tables of mirrors, in a store that has those of documents. A store whose tables were made earlier may lack one.
     package static func makeMirrors(_ connection: SQLConnection) throws {
-        try connection.executeScript(createMirrors)
+        if try areMirrorsMade(connection) {
+            try connection.executeScript("CREATE TABLE IF NOT EXISTS \(standings)")
+        } else {
+            try connection.executeScript(createMirrors)
+        }
     }
 
     /// A name of these tables that the app uses; `nil` without any.

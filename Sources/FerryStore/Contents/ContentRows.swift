@@ -140,6 +140,12 @@ package struct ContentRows {
         try connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pack WHERE id = ?)", .blob(id.bytes[...])) != 0
     }
 
+    /// Whether a pack is sealed, as its row says; false without a row.
+    package func isSealed(_ id: PackID) throws -> Bool {
+        try connection.count(
+            "SELECT EXISTS(SELECT 1 FROM ferry_pack WHERE id = ? AND epoch IS NOT NULL)", .blob(id.bytes[...])) != 0
+    }
+
     static func pack(_ id: PackID, _ row: [FieldValue]) throws -> PackRow {
         guard case .blob(let device) = row[0], let device = DeviceID(bytes: device), case .integer(let bytes) = row[1],
             (1...Int64(ContentLimits.packBytes)).contains(bytes), case .blob(let list) = row[2]

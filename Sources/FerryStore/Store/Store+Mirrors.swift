@@ -7,12 +7,15 @@ extension Store {
     /// True if the store has, or had, a mirror.
     package func hasMirrorTables() throws -> Bool { try read { try DocumentTables.areMirrorsMade($0) } }
 
+    /// True if the store has the table of what the passes of mirrors left.
+    package func hasMirrorStandings() throws -> Bool { try read { try DocumentTables.areMirrorStandingsMade($0) } }
+
     /// Makes the tables of mirrors, and those of documents, where the store has none.
     /// - Throws: as `makeDocumentTables`.
     package func makeMirrorTables() throws {
         try makeDocumentTables()
         try writeAsFerry { connection in
-            if try !DocumentTables.areMirrorsMade(connection) { try DocumentTables.makeMirrors(connection) }
+            try DocumentTables.makeMirrors(connection)
             return ((), [])
         }
     }

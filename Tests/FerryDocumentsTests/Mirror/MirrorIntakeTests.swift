@@ -25,7 +25,8 @@ final class MirrorIntakeTests: XCTestCase {
 
     private func intake(
         _ entries: [MirrorEntry], _ items: [DiskItem], contents: [String: UInt64] = [:],
-        documents: [DocumentRow] = [], ignoring: String = "", now: Int64 = 100_000, confirmed: Bool = false
+        documents: [DocumentRow] = [], ignoring: String = "", obstacles: [String: DiskObstacle] = [:],
+        now: Int64 = 100_000, confirmed: Bool = false
     ) -> MirrorIntake {
         let rules = IgnoreRules(ignoring)
         let look = MirrorLook(entries, items)
@@ -41,7 +42,32 @@ final class MirrorIntakeTests: XCTestCase {
         return MirrorIntake(
             look,
             .init(
-                readings: readings, wanted: wanted, ignoring: rules, nowMilliseconds: now, isConfirmed: confirmed))
+                readings: readings, wanted: wanted, ignoring: rules,
+                obstacles: DiskObstacles(
+                    Dictionary(uniqueKeysWithValues: obstacles.map { (DiskPath($0.key), $0.value) }), DiskRules()),
+                nowMilliseconds: now, isConfirmed: confirmed))
+    }
+
+    func testWhatStandsInAFilesPlaceDeletesNoDocument() {
+        var (one, two) = (entry("a", 1), entry("d/b", 2))
+        (one.missingSince, two.missingSince) = (90_000, 90_000)
+        XCTAssertEqual(intake([one, two], []).steps, [.drop(one), .drop(two)])
+        XCTAssertEqual(
+            intake([one, two], [], obstacles: ["a": .link, "d": .otherDisk]).steps, [.forget(one), .forget(two)])
+        // Many of them are no deletions that somebody has to confirm.
+        let many = (0..<30).map { entry("d/\($0)", UInt64($0 + 1)) }
+        XCTAssertEqual(intake(many, []).held.count, 30)
+        XCTAssertEqual(intake(many, [], obstacles: ["d": .link]).held.count, 0)
+    }
+
+    func testObstaclesAreFoundUnderTheDisksNames() {
+        let found = [DiskPath("Dir"): DiskObstacle.link]
+        XCTAssertNil(DiskObstacles(found, DiskRules()).block(DiskPath("dir/a")))
+        let block = DiskObstacles(found, DiskRules(ignoresCase: true)).block(DiskPath("dir/a"))
+        XCTAssertEqual(block?.place, "Dir")
+        XCTAssertEqual(block?.path, "dir/a")
+        XCTAssertNil(DiskObstacles(found, DiskRules()).block(DiskPath("Directory")))
+        XCTAssertEqual(DiskObstacles(found, DiskRules()).idle([]).map(\.path), ["Dir"])
     }
 
     func testWhatIsAsBeforeIsNotRead() {

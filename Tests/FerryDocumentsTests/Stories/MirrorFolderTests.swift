@@ -99,6 +99,38 @@ final class MirrorFolderTests: XCTestCase {
         }
     }
 
+    func testLinksInThePlaceOfDocumentsAreNamedAndNothingIsDeleted() throws {
+        let home = try Home()
+        try home.write(1, "g", "one")
+        try home.write(1, "dir/f", "two")
+        try home.assertBoth(["g": "one", "dir/f": "two"])
+        let outside = home.stores.folder.appendingPathComponent("outside").path
+        try FileManager.default.createDirectory(atPath: outside, withIntermediateDirectories: true)
+        // A person puts a link in the place of a file and of a folder.
+        for name in ["g", "dir"] {
+            try FileManager.default.removeItem(atPath: home.path(0, name))
+            try FileManager.default.createSymbolicLink(atPath: home.path(0, name), withDestinationPath: outside)
+        }
+        try home.write(1, "dir/new", "three")
+        try home.write(1, "g", "four")
+        try home.settle()
+        XCTAssertEqual(try home.files(1), ["g": "four", "dir/f": "two", "dir/new": "three"])
+        let report = try home.take(0)
+        XCTAssertEqual(report.blocked.map(\.path), ["dir", "dir/f", "dir/new", "g"])
+        XCTAssertEqual(report.waiting, 0, "a pass does not wait for somebody who moves a link")
+        XCTAssertEqual(report.left.map(\.path), [])
+        XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: outside), [])
+        let standing = try XCTUnwrap(home.mirrors[0].list().first?.standing)
+        XCTAssertEqual(standing.blocked, 4)
+        XCTAssertTrue(standing.named.sentence(of: 4, in: "M").contains("a link stands at “dir”"))
+        XCTAssertEqual(try home.mirrors[1].list().first?.standing, MirrorStanding())
+        // They come once the links are gone.
+        for name in ["g", "dir"] { try FileManager.default.removeItem(atPath: home.path(0, name)) }
+        try home.assertBoth(["g": "four", "dir/f": "two", "dir/new": "three"])
+        XCTAssertEqual(try home.mirrors[0].list().first?.standing, MirrorStanding())
+        XCTAssertEqual(try home.stores.first.deleted().map(\.path), [])
+    }
+
     func testFilesAndFoldersTravel() throws {
         let home = try Home()
         try home.write(0, "Scores/Trio.txt", "one")

@@ -53,6 +53,28 @@ final class ArchivedContentTests: XCTestCase {
         XCTAssertNil(try home.replicas[0].importSnapshot(from: archive(home)).contents, "nothing is lacking any more")
     }
 
+    func testAFileHasNoDamagedPack() throws {
+        let home = try home()
+        let device = home.photos(0)
+        for name in try device.packs() {
+            let path = device.packsPath + "/" + name
+            var content = try XCTUnwrap(try home.files.readFile(at: path, maximumBytes: 1 << 28))
+            content[content.count / 2] ^= 1
+            try home.files.removeFile(at: path)
+            try home.files.write(content, toNewFileAt: path)
+        }
+        try evictAll(device)
+        XCTAssertThrowsError(try home.replicas[0].exportSnapshot(to: archive(home)), "nobody has the bytes here") {
+            XCTAssertEqual(($0 as? FerryError)?.code, .contentNotHere)
+        }
+        // A device that has the bytes packs them again for the file.
+        XCTAssertEqual(try home.replicas[1].exportSnapshot(to: archive(home)).contents, 2)
+        for index in 0...1 { try evictAll(home.photos(index)) }
+        try removePacks(home)
+        XCTAssertEqual(try home.replicas[0].importSnapshot(from: archive(home)).contents, 2)
+        try assertReads(device)
+    }
+
     func testWithTheFolderAwayAllIsTakenFromTheFile() throws {
         let home = try home()
         _ = try home.replicas[0].exportSnapshot(to: archive(home))

@@ -201,6 +201,118 @@ final class PackFaultTests: XCTestCase {
         try checkThatAll(home, read: bytes)
     }
 
+    // MARK: Damage that leaves the length as it was
+
+    /// Damages a byte of a file.
+    private func damage(_ path: String, at offset: Int, _ home: MemoryHome) throws {
+        var content = try read(path, home)
+        content[offset < 0 ? content.count + offset : offset] ^= 1
+        try replace(path, content, home)
+    }
+
+    private func packFindings(_ home: MemoryHome, _ index: Int, isRepairing: Bool = false) throws -> [String] {
+        try home.replicas[index].examine(isRepairing: isRepairing).findings.filter {
+            $0.problem.contains("pack") && !$0.isRepaired
+        }.map { "\($0.severity) \($0.subject): \($0.problem)" }
+    }
+
+    /// What devices are told of a damaged pack of the first one.
+    private static let told = (own: "fault this device: 1 pack is damaged.", other: "fault device0: 1 pack is damaged.")
+
+    func testDoctorReadsEveryByteOfPacks() throws {
+        for offset in [5, 20, 30, 39, 40, 30_000, 60_039, -60, -30, -20, -10, -1] {
+            let home = try published()
+            try home.settle()
+            let path = try pack(home)
+            try damage(path, at: offset, home)
+            XCTAssertEqual(try packFindings(home, 0), [Self.told.own], "byte \(offset)")
+            let finding = try XCTUnwrap(
+                try home.replicas[1].examine().findings.first { $0.problem.contains("pack") }, "byte \(offset)")
+            XCTAssertEqual(finding.file, path)
+            XCTAssertEqual(finding.subject, "device0")
+        }
+    }
+
+    func testTheOwnerReplacesADamagedPack() throws {
+        for offset in [5, 40, 30_000, -60, -1] {
+            let home = try published()
+            try home.settle()
+            XCTAssertEqual(try home.photos(0).bytes("new"), bytes)
+            try damage(try pack(home), at: offset, home)
+            XCTAssertEqual(try packFindings(home, 0, isRepairing: true), [], "byte \(offset)")
+            XCTAssertEqual(try packFindings(home, 0), [], "byte \(offset)")
+            try home.settle()
+            try home.photos(0).checkNoLitter("byte \(offset)")
+            XCTAssertEqual(try home.replicas[1].verifyContents(isDeep: true).problems, [], "byte \(offset)")
+            try checkThatAll(home, read: bytes)
+        }
+    }
+
+    func testAnotherDeviceGivesTheBytesOfADamagedPackAndTheOwnerTakesThePackAway() throws {
+        let home = try published()
+        try home.settle()
+        XCTAssertTrue(try home.photos(1).isHere("new"))
+        for name in try home.photos(0).names(below: home.photos(0).shelf) {
+            try home.files.removeFile(at: home.photos(0).shelf + "/" + name)
+        }
+        try damage(try pack(home), at: 30_000, home)
+        // The owner has nothing to mend it with.
+        XCTAssertEqual(try packFindings(home, 0, isRepairing: true), [Self.told.own])
+        XCTAssertEqual(try packFindings(home, 1), [Self.told.other])
+        let spare = "note device0: 1 pack is damaged. Nothing that is needed of it is lost."
+        XCTAssertEqual(try packFindings(home, 1, isRepairing: true), [spare])
+        // Who joins now gets the bytes.
+        try home.addDevice()
+        try home.photos(2).prepare()
+        _ = try home.replicas[2].sync()
+        XCTAssertEqual(try home.photos(2).bytes("new"), bytes)
+        XCTAssertEqual(try packFindings(home, 2), [spare])
+        try home.settle()
+        XCTAssertEqual(try packFindings(home, 0), [Self.told.own])
+        XCTAssertEqual(try packFindings(home, 0, isRepairing: true), [])
+        try home.settle()
+        for index in 0..<3 { XCTAssertEqual(try packFindings(home, index), [], "device \(index)") }
+        try home.photos(0).checkNoLitter("at the end")
+        try checkThatAll(home, read: bytes)
+    }
+
+    /// Two photos share a pack, and one of them is damaged. Nobody has the bytes of the other one but the pack.
+    func testWhatADamagedPackStillGivesMovesAlong() throws {
+        let home = try MemoryHome.withPhotos()
+        let (first, second) = (noise(50_000, seed: 3), noise(50_000, seed: 4))
+        let photos = home.photos(0)
+        let stored = try photos.replica.storeContents([photos.source(first), photos.source(second)])
+        try photos.insert("first", stored[0])
+        try photos.insert("second", stored[1])
+        try home.settle()
+        XCTAssertEqual(try photos.packs().count, 1)
+        for index in 0..<2 {
+            let title = "second"
+            let content = try home.photos(index).image(title)
+            XCTAssertEqual(try home.replicas[index].evictContents([content]).evicted, [content])
+        }
+        XCTAssertTrue(try photos.isHere("first"))
+        try damage(try pack(home), at: 100, home)
+        XCTAssertEqual(try packFindings(home, 0, isRepairing: true), [])
+        try home.settle()
+        XCTAssertEqual(try home.photos(1).bytes("second"), second)
+        XCTAssertEqual(try home.replicas[1].verifyContents(isDeep: true).problems, [])
+        try photos.checkNoLitter("at the end")
+    }
+
+    func testADamagedPackThatWaitsBesideTheDatabaseIsNamed() throws {
+        let home = try MemoryHome.withPhotos()
+        try home.files.rename("/shared/c/container.json", to: "/shared/container.json")
+        let photos = home.photos(0)
+        try photos.attach("new", bytes)
+        let pending = photos.shelf + "/pending/" + (try XCTUnwrap(photos.names(below: photos.shelf + "/pending").first))
+        try damage(pending, at: 30_000, home)
+        try home.files.rename("/shared/container.json", to: "/shared/c/container.json")
+        XCTAssertEqual(try packFindings(home, 0), [Self.told.own])
+        // Nobody has the bytes, so the pack stays for whoever finds them.
+        XCTAssertEqual(try packFindings(home, 0, isRepairing: true), [Self.told.own])
+    }
+
     func testBytesThatNobodyHasAreLostByName() throws {
         let home = try published()
         try home.files.removeFile(at: try pack(home))

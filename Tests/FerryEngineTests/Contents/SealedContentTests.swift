@@ -108,6 +108,60 @@ final class SealedContentTests: XCTestCase {
             try photos(home, newcomer).store(XCTUnwrap(expected["0 in 0"])).id, try photos(home, 0).image("0 in 0"))
     }
 
+    func testADamagedSealedPackIsNamedAndMended() throws {
+        let bytes = noise(30_000, seed: 1)
+        for offset in [10, 50, 15_000, -200, -100, -10] {
+            let home = try devices(2)
+            try photos(home, 0).attach("image", bytes)
+            try home.settle()
+            XCTAssertEqual(try photos(home, 0).bytes("image"), bytes)
+            let (path, content) = try XCTUnwrap(packs(home).first)
+            var damaged = content
+            damaged[offset < 0 ? content.count + offset : offset] ^= 1
+            try home.files.removeFile(at: path)
+            try home.files.write(damaged, toNewFileAt: path)
+            for index in 0..<2 {
+                let found = try home.replica(index).examine().findings.first {
+                    $0.problem.hasPrefix("1 pack is damaged.")
+                }
+                XCTAssertEqual(found?.file, path, "byte \(offset), device \(index)")
+            }
+            _ = try home.replica(1).examine(isRepairing: true)
+            _ = try home.replica(0).examine(isRepairing: true)
+            try home.settle()
+            XCTAssertFalse(try packs(home)[path] == damaged, "byte \(offset)")
+            for index in 0..<2 {
+                XCTAssertEqual(
+                    try home.replica(index).examine().findings.filter { $0.problem.contains("pack") }.map(\.problem), []
+                )
+            }
+            let newcomer = try home.invite(by: 0)
+            try photos(home, newcomer).prepare()
+            try home.settle()
+            XCTAssertEqual(try photos(home, newcomer).bytes("image"), bytes, "byte \(offset)")
+        }
+    }
+
+    func testAfterSeveralEpochsAndARemovalNoSoundPackIsCalledDamaged() throws {
+        let home = try devices(3)
+        try photos(home, 2).attach("left behind", noise(30_000, seed: 1))
+        try home.settle()
+        _ = try home.replica(0).rotateKeys()
+        try home.settle()
+        try photos(home, 1).attach("later", noise(30_000, seed: 2))
+        try home.settle()
+        _ = try home.replica(0).remove("device2")
+        home.computers[2].replica = nil
+        try home.settle([0, 1])
+        let newcomer = try home.invite(by: 0)
+        try photos(home, newcomer).prepare()
+        try home.settle([0, 1, newcomer])
+        for index in [0, 1, newcomer] {
+            XCTAssertEqual(
+                try home.replica(index).examine().findings.filter { $0.problem.contains(" pack") }.map(\.problem), [])
+        }
+    }
+
     func testARemovedDevicesContentsStayReadable() throws {
         let home = try devices(3)
         let bytes = noise(30_000, seed: 1)

@@ -4,8 +4,8 @@ import FerryCore
 private enum FuzzContent {
     static let container = ContainerID(high: 1, low: 2)
     static let device = DeviceID(high: 3, low: 4)
-    static let surroundings = PackReader.Surroundings(
-        container: container, key: ContentKey(openContainer: container))
+    static let key = ContentKey(openContainer: container)
+    static let surroundings = PackReader.Surroundings(container: container, key: key)
 }
 
 /// The input is what stands between the header and the checksum, and then the directory's place in 2 bytes, least significant first,
@@ -48,5 +48,5 @@ func checkList(_ input: [UInt8]) throws {
     let again = try mustSucceed("writing what was read") { try list.encoded() }
     let second = try mustSucceed("reading what was written") { try ContentList(decoding: again, byteCount: told) }
     try require(second == list, "the list changed")
-    _ = try mustSucceed("naming what was read") { try FuzzContent.surroundings.key.contentID(of: list) }
+    _ = try mustSucceed("naming what was read") { try FuzzContent.key.contentID(of: list) }
 }

@@ -1,0 +1,123 @@
+import FerryContainer
+import FerryContent
+import FerryCore
+import FerryStore
+
+/// Packs bytes again that packs of the container do not give any more, and takes this device's faulty packs out of use.
+///
+/// The order is that of `PackRenewal`: bytes first, then rows, then the container.
+struct PackRepair {
+    private let renewal: PackRenewal
+    private let container: Container
+    private let faults: PackFaults
+    private var replica: Replica { renewal.replica }
+    private var store: Store { replica.store }
+
+    /// - Parameter faults: of all packs.
+    init(_ replica: Replica, _ container: Container, _ faults: PackFaults) throws {
+        renewal = try PackRenewal(replica)
+        self.container = container
+        self.faults = faults
+    }
+
+    /// Packs chunks of whole contents again that no pack gives.
+    /// - Returns: how many contents were mended.
+    func packWholeContents() throws -> Int {
+        let whole = try replica.shelf.wholeContents().sorted { $0.id < $1.id }
+        let contents = try store.readContents { rows, _ in try whole.compactMap { try rows.soundContent($0.id) } }
+        var maker = try PackMaker(replica, renewal.keys)
+        var count = 0
+        for content in contents {
+            guard let file = try replica.shelf.openWhole(content.id, byteCount: content.byteCount) else { continue }
+            let key = try renewal.keys.key(content.epoch)
+            var (offset, isMended) = (0, false)
+            for chunk in content.list.chunks {
+                defer { offset += chunk.count }
+                let places = try store.readContents { _, index in try index.places(of: chunk.id) }
+                if places.contains(where: { faults.give(chunk.id, in: $0.pack) }) { continue }
+                let bytes = try file.read(offset..<offset + chunk.count)
+                // What lies beside the database may be damaged, too.
+                guard key.chunkID(of: bytes) == chunk.id else { continue }
+                try maker.add(bytes, as: chunk.id)
+                isMended = true
+            }
+            if isMended { count += 1 }
+        }
+        try renewal.finish(&maker, removing: [])
+        return count
+    }
+
+    /// Removes the rows of this device's faulty packs, where other packs have all of their chunks that somebody needs. What a
+    /// faulty pack still gives goes into new ones.
+    /// - Returns: the packs whose rows went.
+    func replaceOwnPacks() throws -> [PackID] {
+        let own = try store.readContents { rows, _ in try rows.packs(of: replica.identity.device) }
+        let faulty = faults.all.filter { own.contains($0.key) }.sorted { $0.key < $1.key }
+        if faulty.isEmpty { return [] }
+        let source = try ChunkSource(replica, container)
+        let epochs = try store.readContents { rows, _ in try rows.epochs() }
+        let remembered = try store.rememberedChunks()
+        var maker = try PackMaker(replica, renewal.keys)
+        var replaced: [PackID] = []
+        for (id, fault) in faulty {
+            if case .unreadable = fault { continue }
+            guard let pack = try store.readContents({ rows, _ in try rows.soundPack(id) }),
+                let chunks = try chunksToMove(from: pack, remembered)
+            else { continue }
+            do {
+                for entry in chunks { try maker.add(source.chunk(entry, in: pack, among: epochs), as: entry.id) }
+                replaced.append(id)
+            } catch let error as FerryError where error.concernsOneFile {
+                continue  // the row stays, so that somebody looks for the bytes
+            }
+        }
+        let gone = try renewal.finish(&maker, removing: replaced)
+        for id in gone { try replica.shelf.removePending(id) }
+        return gone
+    }
+
+    /// The chunks that somebody needs, that a faulty pack gives, and that no other one has. `nil` where a living content needs a
+    /// chunk that no pack gives.
+    private func chunksToMove(
+        from pack: PackRow, _ remembered: Set<ChunkID>
+    ) throws -> [PackDirectory.Entry]? {
+        var found: [PackDirectory.Entry] = []
+        for entry in pack.directory.entries {
+            let isListed = try store.readContents { _, index in try index.isListed(entry.id) }
+            guard isListed || remembered.contains(entry.id),
+                try !faults.give(entry.id, besides: pack.id, store)
+            else { continue }
+            if faults.give(entry.id, in: pack.id) {
+                found.append(entry)
+            } else if isListed {
+                return nil
+            }
+        }
+        return found
+    }
+}
+
+extension Replica {
+    /// Mends packs with what this device has: contents that are whole here and that no pack gives any more are packed again, and
+    /// this device's faulty packs are replaced.
+    /// - Parameter faults: what is known to be wrong; `nil`: names and lengths are looked at.
+    /// - Returns: how many contents were mended; and this device's packs that lost their rows.
+    @discardableResult
+    func repairContents(
+        _ container: Container, _ faults: PackFaults? = nil
+    ) throws -> (contents: Int, replaced: [PackID]) {
+        guard try store.hasDocumentTables() else { return (0, []) }
+        try store.updateChunkIndex()
+        let examination = try PackExamination(self, container, isDeep: false)
+        let repair = try PackRepair(self, container, faults ?? PackFaults(of: examination.packs(), examination))
+        return (try repair.packWholeContents(), try repair.replaceOwnPacks())
+    }
+
+    /// Removes the files of packs that were replaced, once that is published. What is damaged around the chunks would stay otherwise.
+    func removeReplacedPacks(_ packs: [PackID], _ container: Container) throws {
+        guard !packs.isEmpty, try !store.needsPass(), try store.outboxSizes().isEmpty else { return }
+        for id in packs where try !store.readContents({ rows, _ in try rows.hasPack(id) }) {
+            try container.removePack(id, of: identity.device)
+        }
+    }
+}
