@@ -168,7 +168,8 @@ struct JoinCommand: DatabaseCommand {
                     : "join a copy from before this with `--match keys`: then they are the same rows."))
     }
 
-    /// The notes of migration tools stay on each device. A database that was made here has none, and the whole schema all the same.
+    /// The notes of migration tools stay on each device. A database made here has no notes, and the whole schema all
+    /// the same.
     private func warnOfEmptyNotes(_ report: JoinReport, _ console: Console) throws {
         guard let notes = report.emptyNotes else { return }
         let tables = notes.joined(separator: ", ")
