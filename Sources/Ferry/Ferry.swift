@@ -1,6 +1,6 @@
-// What an app imports: the store over its database, the engine that keeps the database in step, the key-value store, live
-// results, and the vocabulary they share. All that is not `public` in these modules stays out of an app's sight, and
-// Docs/Interface.txt lists what is.
+// The import for apps: the store over an app's database, the engine for syncing the database, the key-value store and
+// live results. The vocabulary shared by these modules comes along. All names without `public` stay out of an app's
+// sight. Docs/Interface.txt lists the public names.
 @_exported import FerryCore
 @_exported import FerryDocuments
 @_exported import FerryEngine

@@ -55,7 +55,7 @@ struct ApproveCommand: DatabaseCommand {
             return
         }
         let (device, answer) = try replica.approve(words: words.joined(separator: " "))
-        // The head tells the newcomer that what lies in the folder is no older than this.
+        // The published head tells the newcomer that the folder is no older than this sync.
         _ = try replica.sync()
         if console.isJSON {
             return try console.emit(Report(claims: [], admitted: device.description))

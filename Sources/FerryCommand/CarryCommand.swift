@@ -99,7 +99,7 @@ struct CarryCommand: DatabaseCommand {
     }
 }
 
-/// The words for what was carried.
+/// The words for a carry's result.
 struct CarrySentence {
     private let report: CarryReport
 
@@ -124,7 +124,7 @@ struct CarrySentence {
         Wording.count(way.files, "file") + (report.isDryRun ? "" : ", \(Wording.bytes(way.bytes)),")
     }
 
-    /// Names what was left behind.
+    /// Names the files left behind.
     func warn(_ console: Console) {
         for file in report.leftBehind { console.warn("Left behind: \(file.path). \(file.reason)") }
     }

@@ -1,15 +1,15 @@
 import ArgumentParser
 import Ferry
 
-/// The words of a command line before they are parsed: a mistyped verb is told with the one that was meant, and a sub-verb may
-/// stand behind the database. Pure.
+/// The words of a command line before they are parsed. A mistyped verb is reported with the probable verb, and a
+/// sub-verb may stand behind the database. Pure.
 ///
-/// People write `ferry devices music.sqlite rename study`: verb, database, sub-verb. The parser wants a sub-verb right behind its
-/// verb, so the sub-verb is moved there. Both orders are understood.
+/// People write `ferry devices music.sqlite rename study`: verb, database, sub-verb. The parser wants a sub-verb right
+/// behind the verb, so the sub-verb is moved there. Both orders are understood.
 struct CommandWords {
     /// Sub-verbs by verb; a verb without any has an empty list.
     let verbs: [String: [String]]
-    /// Options that take the next word as their value, of verbs with sub-verbs.
+    /// The options with a value in the next word, of verbs with sub-verbs.
     private static let optionsWithValue: Set = [
         "--table", "-t", "--limit", "-l", "--kind", "--before", "--recovery", "--type", "--metrics",
         "--to", "--output", "-o", "--version", "--keep", "--with", "--state", "--fetch", "--most", "--leave-free",
@@ -33,9 +33,9 @@ struct CommandWords {
         return names
     }
 
-    /// The words in the order in which the parser wants them.
+    /// The words in the parser's order.
     /// - Parameter arguments: without the program's name.
-    /// - Throws: `invalidArgument` where a verb or a sub-verb is none, with the one that was meant.
+    /// - Throws: `invalidArgument` for an unknown verb or sub-verb, with the probable verb.
     func ordered(_ arguments: [String]) throws -> [String] {
         guard let verb = arguments.first, !verb.hasPrefix("-"), verb != "help" else { return arguments }
         guard let subVerbs = verbs[verb] else { throw unknown(verb, arguments) }
@@ -53,7 +53,7 @@ struct CommandWords {
         return subVerbs.contains(arguments[first]) ? moved(from: first, arguments) : arguments
     }
 
-    /// Where words stand that are neither the verb nor options nor their values.
+    /// The places of words except the verb, options and values of options.
     private func places(ofWordsIn arguments: [String]) -> [Int] {
         var places: [Int] = []
         var isValue = false

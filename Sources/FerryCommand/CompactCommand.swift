@@ -66,7 +66,7 @@ struct CompactionPage {
         return lines
     }
 
-    /// The steps done, each beginning with a verb that also serves for a dry run.
+    /// The steps done, each with a verb at the beginning that also serves for a dry run.
     private var steps: [String] {
         var steps: [String] = []
         let rolled = report.rolledUp

@@ -43,7 +43,7 @@ struct ConflictListingOptions: ParsableArguments {
         let limit = all ? Int(Int32.max) : limit
         let conflicts = hidden ? [] : try store.conflicts(filter, limit: limit, before: before)
         let total = try store.conflictCount(filter)
-        // A filter that only conflicts have leaves out hidden rows.
+        // A filter for conflicts alone leaves out hidden rows.
         let showsHidden = !resolved && kind == nil && before == nil
         let hiddenRows = showsHidden ? try store.hiddenRows(table: table, limit: limit) : []
         let hiddenTotal = try store.hiddenRowCount(table: table)

@@ -1,6 +1,6 @@
 import Ferry
 
-/// Conflicts and rows that are hidden or unified with another row, as text.
+/// Conflicts and rows that are hidden or unified, as text.
 struct ConflictPage {
     let style: Style
 
@@ -17,7 +17,7 @@ struct ConflictPage {
         return table.lines(style)
     }
 
-    /// A conflict, with its values in full.
+    /// A conflict, with all values in full.
     func lines(_ conflict: Conflict) -> [String] {
         var rows = [
             ("conflict", "\(conflict.number)"),
@@ -44,7 +44,7 @@ struct ConflictPage {
         return table.lines(style)
     }
 
-    /// A hidden row, with its values in full.
+    /// A hidden row, with all values in full.
     func lines(_ row: HiddenRow) -> [String] {
         list(
             [

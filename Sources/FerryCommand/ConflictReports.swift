@@ -1,6 +1,6 @@
 import Ferry
 
-/// A conflict as scripts read it.
+/// A conflict in the form for scripts.
 struct ConflictReport: Encodable {
     struct Side: Encodable {
         var value: JSONValue?
@@ -39,7 +39,7 @@ struct ConflictReport: Encodable {
     }
 }
 
-/// A hidden row as scripts read it.
+/// A hidden row in the form for scripts.
 struct HiddenRowReport: Encodable {
     var table: String
     var key: [JSONValue]
@@ -47,7 +47,7 @@ struct HiddenRowReport: Encodable {
     /// `waiting`, `outranked`, `refused` or `joined`.
     var kind: StatusReport.Exceptional.Kind
     var reason: String
-    /// The columns that the reason is about; absent if the kind has none.
+    /// The columns behind the reason; absent for a kind without columns.
     var columns: [String]?
     var values: JSONValue
 
@@ -96,7 +96,7 @@ struct RestoredRowReport: Encodable {
         }
     }
 
-    /// Warns of references that could not come back.
+    /// Warns of references without a row to come back to.
     static func warn(_ row: RestoredRow, _ console: Console) {
         if row.withoutReference.isEmpty { return }
         console.warn(

@@ -7,7 +7,7 @@ import Glibc
 import Darwin
 #endif
 
-/// Where a command speaks: its result on standard output, everything else on standard error.
+/// The output of a command: the result on standard output, everything else on standard error.
 struct Console: Sendable {
     let isJSON: Bool
     let isQuiet: Bool
@@ -37,7 +37,8 @@ struct Console: Sendable {
         if !isJSON { try write(style.fitted(style.printable(text))) }
     }
 
-    /// Prints a stored value as the requested answer. Programs get every character, and terminals none that they obey.
+    /// Prints a stored value as the requested answer. Programs get every character, and terminals get no control
+    /// characters.
     func value(_ text: String) throws {
         if !isJSON { try write(Terminal.isPresent(STDOUT_FILENO) ? style.printable(text) : text) }
     }
@@ -67,7 +68,7 @@ struct Console: Sendable {
         writeError(when + errorStyle.yellow("Warning: ") + text)
     }
 
-    /// Prints a hint that helps only people.
+    /// Prints a hint for people only.
     func hint(_ text: String) {
         if !isQuiet && !isJSON { writeError(errorStyle.dim(text)) }
     }
@@ -103,7 +104,7 @@ enum Terminal {
         isatty(descriptor) != 0 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
     }
 
-    /// Colors are for terminals, and for people who did not ask to be spared (https://no-color.org).
+    /// Colors are for terminals, except for people with NO_COLOR in the environment (https://no-color.org).
     static func takesColour(_ descriptor: Int32) -> Bool {
         isPresent(descriptor) && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
     }
@@ -115,7 +116,7 @@ enum Terminal {
         return Int(size.ws_col)
     }
 
-    /// The number of columns of a terminal that is narrower than usual; `nil` for others, and where no person reads.
+    /// The number of columns of a narrow terminal; `nil` for the usual width, and without a terminal.
     static func narrowWidth(_ descriptor: Int32) -> Int? {
         let columns = isPresent(descriptor) ? width(descriptor) : Self.usualWidth
         return columns < Self.usualWidth ? columns : nil
@@ -144,7 +145,7 @@ struct Style: Sendable {
     func green(_ text: String) -> String { wrap(text, "32") }
     func yellow(_ text: String) -> String { wrap(text, "33") }
 
-    /// The text with a sign in place of each control character, so that no name or value moves a terminal's cursor. Line
+    /// The text with a sign in place of each control character, so no name or value moves a terminal's cursor. Line
     /// breaks, tabs and this style's own sequences stay.
     func printable(_ text: String) -> String {
         func isObeyed(_ scalar: Unicode.Scalar) -> Bool { scalar.isControl && scalar != "\n" && scalar != "\t" }
@@ -163,8 +164,8 @@ struct Style: Sendable {
         return String(clean)
     }
 
-    /// Breaks lines between words where a narrow terminal would break them anywhere. A further line begins as far to the right as the
-    /// first. A word that is too long, such as a path, stays whole.
+    /// Breaks lines between words where a narrow terminal would break them anywhere. A further line begins as far to
+    /// the right as the first. Too long a word, such as a path, stays whole.
     func fitted(_ text: String) -> String {
         guard let width else { return text }
         return text.split(separator: "\n", omittingEmptySubsequences: false).map { fitted($0, width) }
@@ -184,7 +185,7 @@ struct Style: Sendable {
                 lines.append(present)
                 (present, count, isEmpty) = (String(indent), indent.count, true)
             }
-            // Spaces that align a line mean nothing at its beginning.
+            // Spaces for alignment mean nothing at the beginning of a line.
             if isEmpty, length == 0, !lines.isEmpty { continue }
             present += (isEmpty ? "" : " ") + word
             count += (isEmpty ? 0 : 1) + length
@@ -207,7 +208,7 @@ struct Style: Sendable {
 }
 
 extension Unicode.Scalar {
-    /// True for a character that a terminal obeys in place of showing it.
+    /// True for a character with an effect on a terminal instead of a picture.
     var isControl: Bool { properties.generalCategory == .control }
 
     /// The sign in place of a control character.

@@ -3,7 +3,7 @@ import Ferry
 import FerryContainer
 import Foundation
 
-/// The container's place, where a command needs it: a folder, or a location and what belongs to it.
+/// The container's place for a command: a folder, or a location with options.
 struct ContainerArgument: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
@@ -14,9 +14,9 @@ struct ContainerArgument: ParsableArguments {
 
     @OptionGroup var bucket: BucketOptions
 
-    /// The place as one text, with what the options say.
+    /// The place as a single text, with the options included.
     var container: String {
-        (try? bucket.location(of: place).text) ?? place  // `validate` has refused what cannot be read
+        (try? bucket.location(of: place).text) ?? place  // `validate` has refused an unreadable place
     }
 
     func validate() throws {
@@ -25,7 +25,7 @@ struct ContainerArgument: ParsableArguments {
     }
 }
 
-/// What belongs to a place in an object storage, beside its name.
+/// Options for a place in an object storage, beside the name.
 struct BucketOptions: ParsableArguments {
     @Option(help: "Of s3://: the storage's address, as in https://objects.example.net. Without it, Amazon's.")
     var endpoint: String?
@@ -45,7 +45,7 @@ struct BucketOptions: ParsableArguments {
     @Flag(name: .customLong("plain-http"), help: "Of s3://: allow HTTP without TLS beyond a private network.")
     var plainHTTP = false
 
-    /// Refuses a place that cannot be read, in the words for wrong arguments.
+    /// Refuses an unreadable place, in the words for wrong arguments.
     func check(_ place: String) throws {
         do {
             _ = try location(of: place)
@@ -56,7 +56,7 @@ struct BucketOptions: ParsableArguments {
 
     /// No option was said.
     static var none: BucketOptions {
-        // Parsed from nothing, which cannot fail: every option is optional.
+        // Parsing nothing cannot fail: every option is optional.
         (try? BucketOptions.parse([])) ?? BucketOptions()
     }
 
@@ -72,9 +72,9 @@ struct BucketOptions: ParsableArguments {
         return options.compactMap { option in option.value.map { (name: option.name, value: $0) } }
     }
 
-    /// A place with what the options say of it.
+    /// A place with the options included.
     func location(of place: String) throws -> ContainerLocation {
-        // What an option says of a bucket decides whether the text can be read at all, as with plain HTTP.
+        // An option about a bucket decides whether the text can be read at all, as with plain HTTP.
         guard case .s3(var bucket) = try ContainerLocation(said.isEmpty ? place : Self.withoutParameters(place)) else {
             if let option = said.first { throw ValidationError("--\(option.name) is for s3:// containers.") }
             return try ContainerLocation(place)

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Ferry
 
-/// A command that works on a database and reports its result. Failures of all commands are reported here.
+/// A command with a database and a report of the result. Failures of all commands are reported here.
 protocol DatabaseCommand: ParsableCommand {
     var output: OutputOptions { get }
 
@@ -23,7 +23,7 @@ extension DatabaseCommand {
     }
 }
 
-/// The argument that comes first everywhere.
+/// The first argument of every command.
 struct DatabaseArgument: ParsableArguments {
     @Argument(help: "The SQLite database.", completion: .file())
     var database: String

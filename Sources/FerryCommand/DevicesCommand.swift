@@ -28,7 +28,7 @@ struct DevicesCommand: ParsableCommand {
         defaultSubcommand: DevicesList.self)
 }
 
-/// What every `ferry devices` tells scripts.
+/// The JSON report of every `ferry devices`.
 private struct DevicesJSON: Encodable {
     var devices: [DevicesReport.Device]
     var reachable: Bool
@@ -195,7 +195,7 @@ struct DevicesRemove: DatabaseCommand {
     }
 }
 
-/// Another device.
+/// A device of the container, except this device.
 struct DeviceArgument: ParsableArguments {
     @Argument(help: "A device: its name, its ID or the beginning of the ID.") var device: String
 }

@@ -8,12 +8,12 @@ import Glibc
 import Darwin
 #endif
 
-/// Files on the disk that become documents, and documents that become files.
+/// Imports files of the disk as documents, and exports documents as files.
 enum DiskFiles {
-    /// What systems leave in directories, and nobody wrote.
+    /// Files left in directories by systems, not by people.
     private static let litter: Set<String> = [".DS_Store", "Thumbs.db", "desktop.ini"]
 
-    /// The files to add, and what is neither a file nor a directory.
+    /// The files to add, and the items that are neither a file nor a directory.
     /// - Parameters:
     ///   - target: the document's path or a folder; `nil`: the top.
     ///   - isFolder: whether a folder of documents is at a path.
@@ -51,7 +51,7 @@ enum DiskFiles {
                 do {
                     try gather(file + "/" + name, at: path.appending(name), &sources, &left)
                 } catch let error as FerryError where [.nothingFound, .invalidArgument].contains(error.code) {
-                    // A name that is not UTF-8, or too long for a document.
+                    // The name is not UTF-8, or is too long for a document.
                     left.append(file + "/" + name)
                 }
             }
@@ -59,7 +59,7 @@ enum DiskFiles {
         }
     }
 
-    /// Whether a path is a database's file, or a file beside the database that belongs to it.
+    /// Whether a path is a database's file, or belongs to the database beside the file.
     static func isOwn(_ path: String, of database: String) -> Bool {
         func full(_ path: String) -> String { URL(fileURLWithPath: path).resolvingSymlinksInPath().path }
         let (target, own) = (full(path), full(database))
@@ -68,9 +68,9 @@ enum DiskFiles {
 
     // MARK: Writing
 
-    /// Copies a file, with its mode and its time.
+    /// Copies a file, with the file's mode and time.
     /// - Returns: the bytes.
-    /// - Throws: `nameTaken` for a file that is there, `inputOutput`.
+    /// - Throws: `nameTaken` for an existing file, `inputOutput`.
     static func copy(
         _ source: String, to target: String, overwriting: Bool, isExecutable: Bool, modifiedMicroseconds: Int64
     ) throws -> Int {
@@ -89,14 +89,15 @@ enum DiskFiles {
         let bytes = try copy(source, to: output)
         let (seconds, rest) = modifiedMicroseconds.quotientAndRemainder(dividingBy: 1_000_000)
         let time = timespec(tv_sec: Int(seconds), tv_nsec: Int(max(rest, 0)) * 1000)
-        // A disk that keeps no such time keeps the document all the same.
+        // A disk without such times keeps the document all the same.
         _ = futimens(descriptor, [time, time])
         return bytes
     }
 
-    /// Writes all documents that are shown into a directory, with their folders.
+    /// Writes all shown documents into a directory, with their folders.
     /// - Returns: how many documents.
-    /// - Throws: `nameTaken` for a directory that is not empty; `contentNotHere`, `contentLost`, `inputOutput`. What was written by then stays.
+    /// - Throws: `nameTaken` for a directory with entries; `contentNotHere`, `contentLost`, `inputOutput`. Files
+    ///   written by then stay.
     static func write(_ documents: DocumentAccess, to directory: String) throws -> Int {
         let files = FileManager.default
         // A missing directory is made below.
@@ -114,7 +115,7 @@ enum DiskFiles {
             }
         }
         try make(directory)
-        // A folder's path comes before the paths of what is in it.
+        // A folder's path comes before the paths of the folder's documents.
         for entry in try documents.list(.below(.top)) {
             let target = directory + "/" + entry.path
             if entry.kind == .folder {

@@ -113,7 +113,7 @@ struct DocumentsFolder: DatabaseCommand {
     }
 }
 
-/// What `move`, `remove` and `put-back` report as JSON.
+/// The JSON report of `move`, `remove` and `put-back`.
 private struct PlaceJSON: Encodable {
     var path: String
     var id: String

@@ -57,7 +57,7 @@ struct DocumentArgument: ParsableArguments {
     func parsed() throws -> DocumentPath { try DocumentPath(path) }
 }
 
-/// A document as the JSON output has it.
+/// A document in the JSON output.
 struct DocumentJSON: Encodable {
     var id: String
     var path: String
@@ -68,7 +68,7 @@ struct DocumentJSON: Encodable {
     var state: String
     var version: String?
     var content: String?
-    /// How many versions stand beside the one that is shown.
+    /// The number of versions beside the shown version.
     var rivals: Int
     var deleted: Bool
     var deletedElsewhere: Bool
@@ -98,18 +98,18 @@ struct DocumentJSON: Encodable {
     }
 }
 
-/// What a change of documents did, as the JSON output has it.
+/// The result of a change of documents, in the JSON output.
 struct DocumentChangeJSON: Encodable {
     struct Document: Encodable {
         var path: String
         var id: String
-        /// The version that was made; absent where nothing had to change.
+        /// The new version; absent if nothing had to change.
         var version: String?
         var bytes: Int
     }
 
     var documents: [Document]
-    /// The bytes that the container gets.
+    /// The additional bytes in the container.
     var newBytes: Int
 
     init(_ outcomes: [DocumentOutcome], newBytes: Int) {

@@ -85,7 +85,7 @@ struct DocumentsList: DatabaseCommand {
 
 /// Words about documents for people.
 enum DocumentWords {
-    /// Where a document's bytes are, and what is remarkable of it.
+    /// The place of a document's bytes, and remarkable facts about the document.
     static func place(of entry: DocumentEntry, now: Int64) -> String {
         var parts: [String] = []
         switch entry.availability {

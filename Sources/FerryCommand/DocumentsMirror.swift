@@ -84,7 +84,7 @@ struct DocumentsMirror: DatabaseCommand {
     }
 }
 
-/// A mirror as the JSON output has it.
+/// A mirror in the JSON output.
 struct MirrorJSON: Encodable {
     struct Left: Encodable {
         var path: String
@@ -98,7 +98,7 @@ struct MirrorJSON: Encodable {
     var removed: Int?
     /// How many files are gone and wait for a person's word.
     var gone: Int?
-    /// Files that somebody writes.
+    /// Files in the middle of somebody's writing.
     var writing: Int?
     var conflicts: Int?
     /// Documents whose bytes are not on this device yet.
@@ -106,7 +106,7 @@ struct MirrorJSON: Encodable {
     /// Documents that are not written, because something stands in their place. `left` names them.
     var blocked: Int?
     var left: [Left]?
-    /// Documents under another name than their own.
+    /// Documents shown under a changed name.
     var renamed: [Left]?
     var stopped: Bool?
     var sinceMilliseconds: Int64?
@@ -145,7 +145,7 @@ struct MirrorJSON: Encodable {
     }
 }
 
-/// What there is to say of mirrors.
+/// Text and JSON about mirrors.
 enum MirrorPage {
     private struct List: Encodable { var mirrors: [MirrorJSON] }
 
@@ -194,7 +194,7 @@ enum MirrorPage {
         console.warn(report.blocked.sentence(of: report.blocked.count, in: mirror.directory))
     }
 
-    /// What a pass did, in a sentence.
+    /// The result of a pass, in a sentence.
     static func sentence(_ report: MirrorReport, _ mirror: MirrorRecord) -> String {
         var parts: [String] = []
         if report.taken > 0 { parts.append("took \(Wording.count(report.taken, "file"))") }
@@ -240,8 +240,8 @@ enum MirrorPage {
 
 /// Mirrors beside `ferry sync`.
 enum MirrorSync {
-    /// Brings all mirrors and the documents into step, and warns of those that cannot be.
-    /// - Returns: true if documents changed, so that there is something to send.
+    /// Runs all mirrors until folders and documents are equal, and warns of the mirrors with a failure.
+    /// - Returns: true if documents changed, and there is something to send.
     static func run(_ replica: Replica, of database: String, settles: Bool, _ console: Console) throws -> Bool {
         let mirrors = Mirrors(replica)
         var hasNews = false

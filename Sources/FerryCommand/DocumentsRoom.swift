@@ -25,7 +25,7 @@ struct DocumentsArgument: ParsableArguments {
     }
 }
 
-/// What `fetch` and `evict` report as JSON.
+/// The JSON report of `fetch` and `evict`.
 private struct RoomJSON: Encodable {
     struct Waiting: Encodable {
         var path: String

@@ -3,7 +3,7 @@ import Ferry
 import FerryDocuments
 import Foundation
 
-/// A version as the JSON output has it.
+/// A version in the JSON output.
 struct VersionJSON: Encodable {
     var number: Int
     var id: String

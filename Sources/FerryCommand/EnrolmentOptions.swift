@@ -3,7 +3,7 @@ import Ferry
 import FerrySeal
 import Foundation
 
-/// How a device gets into a sealed container, as `join` and `enrol` take it.
+/// The options of `join` and `enrol` for the way into a sealed container.
 struct EnrolmentOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Read the code of an invitation from standard input.", valueName: "-"))
     var code: String?
@@ -22,7 +22,7 @@ struct EnrolmentOptions: ParsableArguments {
     var noWait = false
 
     func validate() throws {
-        // The message does not repeat what was typed: it may be a code.
+        // The message does not repeat the typed text: the text may be a code.
         for (name, value) in [("code", code), ("recovery", recovery)] where value != nil && value != "-" {
             throw ValidationError(
                 "--\(name) takes no code but “-”, for standard input: other users of this computer see arguments.")
@@ -33,15 +33,15 @@ struct EnrolmentOptions: ParsableArguments {
         if removeOthers && recovery == nil { throw ValidationError("--remove-others goes with --recovery.") }
     }
 
-    /// What comes after a device was let in: with `--remove-others` all others go.
-    /// - Parameter way: as `enrolment` gave it.
+    /// The work after a device was let in: with `--remove-others` all remaining devices go.
+    /// - Parameter way: from `enrolment`.
     func finish(_ replica: Replica?, _ way: Enrolment.Way?, _ console: Console) throws {
         guard removeOthers, case .recovery(let code)? = way, let replica else { return }
         let report = try replica.removeOthers(recovery: code)
         try console.say("\(Wording.count(report.removed.count, "other device is", "other devices are")) removed.")
     }
 
-    /// Whether an option is said that only a device needs which joins a container.
+    /// Whether there is an option only for joining a container.
     var isForJoining: Bool { code != nil || codeFile != nil || removeOthers || noWait }
 
     /// Reads the recovery code, if `--recovery` is said.
@@ -51,7 +51,7 @@ struct EnrolmentOptions: ParsableArguments {
         return try SecretCode(parsing: SecretInput.line(prompt: "Recovery code: "), as: .recovery)
     }
 
-    /// The way that was chosen; `nil`: none.
+    /// The chosen way; `nil` without a choice.
     private func way() throws -> Enrolment.Way? {
         SecretInput.protectMemory()
         if let code = try recoveryCode() { return .recovery(code) }
@@ -68,8 +68,8 @@ struct EnrolmentOptions: ParsableArguments {
         return .code(try SecretCode(parsing: text, as: .invitation))
     }
 
-    /// Asks a sealed container to be let in, and waits for that.
-    /// - Returns: `nil` for an open container; and the way that was chosen.
+    /// Asks a sealed container for admission, and waits for the answer.
+    /// - Returns: the enrolment and the chosen way; `nil` for an open container.
     /// - Throws: `enrolmentPending` with `--no-wait`.
     func enrolment(in folder: String, _ console: Console) throws -> (Enrolment, Enrolment.Way?)? {
         guard try Enrolment.isNeeded(containerPath: folder) else { return nil }
@@ -80,7 +80,7 @@ struct EnrolmentOptions: ParsableArguments {
             } else {
                 try Enrolment.pending(containerPath: folder) ?? Enrolment.begin(containerPath: folder, by: .words)
             }
-        // From here on a signal ends the wait, and what was begun is there to go on with.
+        // From here on a signal ends the wait, and the begun enrolment can be continued.
         let wait = ContainerWait()
         let signals = TerminationSignals { wait.stop() }
         defer { signals.cancel() }
@@ -120,7 +120,7 @@ struct EnrolmentOptions: ParsableArguments {
         let words: String
     }
 
-    /// Gives the words to a script, which runs the command again once the device is let in.
+    /// Gives the words to a script. The script runs the command again once the device is let in.
     private static func endPending(_ words: String, _ folder: String, _ console: Console) throws -> Never {
         let failure = Enrolment.pending(folder)
         try console.emit(PendingReport(error: FailureReport(failure).error, words: words))

@@ -1,7 +1,7 @@
 import Ferry
 import Foundation
 
-/// The command's exit statuses: those of sysexits(3), so that a script can tell "try again" from "look at it".
+/// The command's exit statuses, as in sysexits(3): a script can tell "try again" from "call a person".
 enum ExitStatus: Int32 {
     case success = 0
     /// Asked for a key, a row or a conflict, and there is none.

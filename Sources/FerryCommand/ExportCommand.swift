@@ -187,14 +187,14 @@ struct ImportCommand: DatabaseCommand {
         return report
     }
 
-    /// What becomes of the documents of a plain database.
+    /// The choice about the documents of a plain database.
     private var choice: ReplicaSetup.ImportedDocuments {
         if discardDocuments { return .discarded }
         guard let documents else { return .refused }
         return .written { _ = try DiskFiles.write(DocumentAccess($0), to: documents) }
     }
 
-    /// The replica of a database that is there already.
+    /// The replica of an existing database.
     private func presentReplica() throws -> Replica {
         do {
             return try Replica(path: argument.database)

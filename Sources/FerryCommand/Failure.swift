@@ -32,7 +32,8 @@ extension FerryError {
     }
 }
 
-/// Ends the process when the arguments were refused, help was asked for, or a command has reported its failure already.
+/// Ends the process after refused arguments, after a request for help, and after a failure already reported by a
+/// command.
 enum RefusedArguments {
     static func end(_ error: any Error) -> Never {
         let isRefusal = !(error is ExitCode) && RootCommand.exitCode(for: error) != .success

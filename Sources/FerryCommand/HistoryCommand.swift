@@ -36,7 +36,7 @@ struct HistoryCommand: DatabaseCommand {
         var unpacked: Int
     }
 
-    /// A row and its past as scripts read them.
+    /// A row with the row's past, in the form for scripts.
     struct Row: Encodable {
         var table: String
         var key: [JSONValue]
@@ -110,7 +110,7 @@ struct HistoryCommand: DatabaseCommand {
     }
 }
 
-/// A row named by its table and key.
+/// A row named by table and key.
 struct RowArguments: ParsableArguments {
     @Argument(help: "The table.")
     var table: String

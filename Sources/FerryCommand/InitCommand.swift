@@ -145,12 +145,12 @@ struct InitCommand: DatabaseCommand {
         }
     }
 
-    /// What was asked, without options.
+    /// The person's command, without options.
     private var command: String {
         "ferry init \(Wording.shellWord(argument.database)) \(Wording.shellWord(folder.container))"
     }
 
-    /// The database's file name, as good a proposal as any for other devices.
+    /// The database's file name, as good a proposal as any for the remaining devices.
     private var databaseName: String {
         argument.database.split(separator: "/").last.map(String.init) ?? argument.database
     }
@@ -162,7 +162,7 @@ struct DeviceNameOption: ParsableArguments {
     var name: String?
 }
 
-/// The tables that travel and those that do not, as `init`, `join` and `status` show them.
+/// The synchronized tables and the local tables, for `init`, `join` and `status`.
 struct TableListing {
     let tables: [StatusReport.Table]
     let leftOut: [StatusReport.LeftOut]
@@ -202,7 +202,7 @@ struct TableListing {
     }
 }
 
-/// The foreign keys that need not lead anywhere, as `init`, `join`, `status` and `verify` show them.
+/// The foreign keys that may have no parent row, for `init`, `join`, `status` and `verify`.
 struct PlainReferenceListing {
     let references: [PlainReference]
 
@@ -223,7 +223,7 @@ struct PlainReferenceListing {
     }
 }
 
-/// Rows that stay behind because nothing tells them apart.
+/// Rows that stay behind because nothing distinguishes them.
 enum RowsWithoutKey {
     static func warn(_ count: Int, _ console: Console) {
         if count == 0 { return }

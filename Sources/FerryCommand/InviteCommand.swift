@@ -46,7 +46,7 @@ struct InviteCommand: DatabaseCommand {
         }
     }
 
-    /// The longest time: a code that lies around is a risk.
+    /// The longest time: an old code is a risk.
     private static let maximumMilliseconds: Int64 = 30 * 86_400_000
 
     static func milliseconds(_ text: String) -> Int64? {

@@ -1,7 +1,7 @@
 import Ferry
 import Foundation
 
-/// A value of the key-value store as JSON: data in base 64, dates in ISO 8601, numbers that JSON lacks as text.
+/// A value of the key-value store as JSON: data in base 64, dates in ISO 8601, numbers beyond JSON as text.
 enum JSONValue: Codable, Equatable {
     case null
     case bool(Bool)
@@ -25,7 +25,7 @@ enum JSONValue: Codable, Equatable {
         }
     }
 
-    /// Parses JSON text; `nil` for other text.
+    /// Parses JSON text; `nil` for text that is no JSON.
     init?(json text: String) {
         guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)) else { return nil }
         self = value

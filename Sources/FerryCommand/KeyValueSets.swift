@@ -79,7 +79,7 @@ struct KeyValueMembers: DatabaseCommand {
     }
 }
 
-/// A set and some of its members.
+/// A set and some members of the set.
 struct SetMembersArgument: ParsableArguments {
     @Argument(help: "The set.") var set: String
     @Argument(help: "Its members.") var members: [String]

@@ -53,7 +53,7 @@ struct LeaveCommand: DatabaseCommand {
                 path: argument.database, cause: error)
         }
         let name = Wording.shellWord(replica.identity.deviceName)
-        // A copy that was never synced is nobody in the container.
+        // A copy without a sync has no place in the container yet.
         let hasOthers = try !replica.isCopied() && replica.devices().devices.count > 1
         if let documents {
             let count = try DiskFiles.write(DocumentAccess(replica), to: documents)
@@ -97,7 +97,7 @@ struct LeaveCommand: DatabaseCommand {
         }
     }
 
-    /// Where somebody dropped Ferry's tables, and others or Ferry's triggers are left.
+    /// Removes the remains after somebody dropped some of Ferry's tables: further tables, or Ferry's triggers.
     private func removeRemains(_ console: Console) throws -> Bool {
         guard let (triggers, tables, report) = try Replica.leaveRemains(path: argument.database) else { return false }
         if console.isJSON {

@@ -36,7 +36,7 @@ struct LogCommand: DatabaseCommand {
         var changes: [Change]
     }
 
-    /// A change as scripts read it.
+    /// A change in the form for scripts.
     struct Change: Encodable {
         var timeMilliseconds: Int64?
         var device: String

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Called on the loop's thread; a lock guards the state all the same.
 final class LoopOutput: Sendable {
-    /// The line of an event that has no more to say.
+    /// The line of an event without further facts.
     struct Event: Encodable {
         var event: String
         var database: String?
@@ -35,7 +35,7 @@ final class LoopOutput: Sendable {
     }
 
     let console: Console
-    /// The database that the events are of; `nil` for a loop without one.
+    /// The database of the events; `nil` for a loop without a database.
     private let database: String?
     private let state = Mutex(State())
 

@@ -1,10 +1,10 @@
 import Ferry
 
-/// What a sync found out about the members of a sealed container, in sentences.
+/// News from a sync about the members of a sealed container, in sentences.
 enum MembershipNews {
-    /// Tells who was let in, which copies came in, and who asks.
+    /// Reports admissions, copies, and requests for admission.
     /// - Parameters:
-    ///   - database: as the person named it, for commands to type.
+    ///   - database: in the person's spelling, for commands to type.
     ///   - time: stands before each sentence.
     static func tell(_ report: SyncReport, of database: String, at time: String = "", _ console: Console) throws {
         let word = Wording.shellWord(database)

@@ -4,8 +4,9 @@ import FerryContainer
 import Foundation
 import Synchronization
 
-/// The file of `ferry watch --metrics`: written anew after every event and every 30 seconds, so that its age tells whether the watch
-/// still runs. Readers see a whole file at any time: it is written under another name and renamed.
+/// The file of `ferry watch --metrics`. The file is written anew after every event and every 30 seconds, so the file's
+/// age tells whether the watch still runs. Readers see a whole file at any time: the file is written under a temporary
+/// name and renamed.
 ///
 /// A lock guards the figures; events come from several threads.
 final class MetricsFile: Sendable {
@@ -26,13 +27,13 @@ final class MetricsFile: Sendable {
     /// - Throws: `inputOutput` where the file cannot be written.
     init(path: String, console: Console) throws {
         self.path = path
-        // The node exporter passes over names that do not end in .prom.
+        // The node exporter passes over names without .prom at the end.
         temporary = path + ".tmp-\(ProcessInfo.processInfo.processIdentifier)"
         self.console = console
         try state.withLock { try write($0.databases) }
     }
 
-    /// What records the events of a database, and reads its figures.
+    /// Records the events of a database, and reads the database's figures.
     struct Recorder: Sendable {
         fileprivate let file: MetricsFile
         fileprivate let place: Int
@@ -50,7 +51,7 @@ final class MetricsFile: Sendable {
     }
 
     /// Begins to write now and then.
-    /// - Returns: cancel it in the end.
+    /// - Returns: the timer; cancel the timer in the end.
     func writeRepeatedly() -> any DispatchSourceTimer {
         let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "ferry.metrics"))
         timer.schedule(deadline: .now(), repeating: .seconds(Self.intervalSeconds))
@@ -61,7 +62,7 @@ final class MetricsFile: Sendable {
 
     private func record(_ event: SyncEvent, _ place: Int, _ store: Store) {
         // On the loop's own thread, where nobody else uses the store.
-        let reading = try? Self.read(store)  // a database that is gone or busy keeps its last figures
+        let reading = try? Self.read(store)  // a database that is gone or busy keeps the last figures
         let now = ReplicaEnvironment.live.clock.milliseconds()
         state.withLock { state in
             state.databases[place].record(event, atMilliseconds: now)
@@ -97,7 +98,7 @@ final class MetricsFile: Sendable {
 
     private func write(_ databases: [WatchMetrics]) throws {
         let text = MetricsText.of(databases, version: FerryVersion.current)
-        // What a killed process of the same number left.
+        // Removes the leftover of a killed process with the same number.
         _ = try files.removeFile(at: temporary)
         try files.write(Array(text.utf8), toNewFileAt: temporary)
         try files.rename(temporary, to: path)

@@ -1,8 +1,8 @@
 import ArgumentParser
 
-/// Values that begin with a minus sign, where the parser takes every word with a dash for an option.
+/// Values with a leading minus sign. The parser takes every word with a dash for an option.
 enum NegativeNumber {
-    /// Refuses words that look like options and are no numbers.
+    /// Refuses words that look like options, and are no numbers.
     /// - Parameter words: those of an argument with `.allUnrecognized`.
     static func refuseOptions(among words: [String]) throws {
         if values(words).isEmpty { throw ValidationError("Give a key, or a number.") }
@@ -12,7 +12,7 @@ enum NegativeNumber {
         }
     }
 
-    /// The values among such words. The parser may leave the `--` that goes before them.
+    /// The values among such words. The parser may leave the `--` in front of them.
     static func values(_ words: [String]) -> [String] {
         var values = words
         if let mark = values.firstIndex(of: "--") { values.remove(at: mark) }

@@ -4,11 +4,11 @@ import Foundation
 /// (`2026-03-01`, `2026-03-01T14:05`, `2026-03-01 14:05:09.120`, `2026-03-01T13:05:09Z`, `…+01:00`). Without a zone the
 /// time is local.
 enum PointInTime {
-    /// Milliseconds since the Unix epoch; `nil` for any other text.
+    /// Milliseconds since the Unix epoch; `nil` for text in a different form.
     static func parse(_ text: String, now: Int64, zone: TimeZone = .current) -> Int64? {
         let trimmed = text.trimmingCharacters(in: .whitespaces)
         if let ago = ago(trimmed) { return now - ago }
-        // Patterns that end in the zone come first; a date alone has no zone.
+        // Patterns with a zone at the end come first; a date alone has no zone.
         for (pattern, hasZone) in patterns {
             let formatter = DateFormatter()
             formatter.locale = Locale(identifier: "en_US_POSIX")
@@ -30,7 +30,7 @@ enum PointInTime {
             }
         } + [("yyyy-MM-dd", false)]
 
-    /// Milliseconds in `2h` and its like.
+    /// Milliseconds of an age such as `2h`.
     private static func ago(_ text: String) -> Int64? {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         guard let number = Int64(digits), let unit = units[String(text.dropFirst(digits.count))] else { return nil }

@@ -135,7 +135,7 @@ struct PolicyRemove: DatabaseCommand {
     }
 }
 
-/// What every `ferry policy` tells scripts.
+/// The JSON report of every `ferry policy`.
 private struct PolicyJSON: Encodable {
     struct Policy: Encodable {
         var target: String

@@ -33,7 +33,7 @@ final class ProgressBar: Sendable {
         style = console.errorStyle
     }
 
-    /// Runs `body` with a handler that shows its progress, or without a handler if nobody looks.
+    /// Runs `body` with a handler for showing progress, or without a handler if nobody looks.
     static func during<Result>(_ console: Console, _ body: (ProgressHandler?) throws -> Result) rethrows -> Result {
         guard !console.isQuiet, !console.isJSON, Terminal.isPresent(STDERR_FILENO) else { return try body(nil) }
         let bar = ProgressBar(console)
@@ -75,7 +75,7 @@ final class ProgressBar: Sendable {
     }
 
     private func write(_ text: String) {
-        // A bar that cannot be drawn is no loss.
+        // A missing bar is no loss.
         try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
     }
 
@@ -102,8 +102,8 @@ struct ProgressEstimate {
         noted = now
     }
 
-    /// Seconds until the phase is done, by its pace up to the last report. `nil` while too little is known, or if the
-    /// phase takes longer.
+    /// Seconds until the end of the phase, by the pace up to the last report. `nil` while too little is known, or if
+    /// the phase takes longer.
     func secondsLeft(atMilliseconds now: Int64) -> Double? {
         guard let total, completed > firstCompleted, completed < total, noted > phaseStarted else { return nil }
         let rate = Double(completed - firstCompleted) / Double(noted - phaseStarted)

@@ -9,7 +9,7 @@ import Glibc
 import Darwin
 #endif
 
-/// What becomes of the recovery code of a container that is sealed.
+/// Decides about the recovery code of a sealed container.
 struct RecoveryOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Write the recovery code into a new file that only you can read.", valueName: "file"))
     var recoveryTo: String?
@@ -26,15 +26,15 @@ struct RecoveryOptions: ParsableArguments {
     /// Whether an option says anything.
     var isSaid: Bool { recoveryTo != nil || noRecovery }
 
-    /// What a report says of the code: `shown`, `file` or `none`.
+    /// The report's word for the code: `shown`, `file` or `none`.
     var word: String { noRecovery ? "none" : recoveryTo == nil ? "shown" : "file" }
 
-    /// Makes sure that there is a place for the code, before anything is made.
+    /// Makes sure there is a place for the code, before anything is made.
     /// - Parameters:
-    ///   - database: its name is proposed for the code's file.
-    ///   - command: what was asked, for the proposal.
-    ///   - canBeOpen: whether `--open` is another way out.
-    /// - Throws: `invalidArgument` where nobody would see it, or where the file is there already.
+    ///   - database: gives the proposed name of the code's file.
+    ///   - command: the person's command, for the proposal.
+    ///   - canBeOpen: whether `--open` is a second way out.
+    /// - Throws: `invalidArgument` if nobody would see the code, and for an existing file.
     func check(_ console: Console, for database: String, command: String, canBeOpen: Bool) throws {
         if noRecovery { return }
         if let recoveryTo {
@@ -55,13 +55,13 @@ struct RecoveryOptions: ParsableArguments {
         }
     }
 
-    /// What keeps the code; `nil`: there is to be none.
+    /// Keeps the code; `nil`: no code is wanted.
     func keeper(_ console: Console) -> RecoveryCodeKeeper? {
         if noRecovery { return nil }
         return { try keep($0, console) }
     }
 
-    /// Shows the code, or writes it into its file.
+    /// Shows the code, or writes the code into a file.
     private func keep(_ code: SecretCode, _ console: Console) throws {
         if let recoveryTo { return try write(code, to: recoveryTo) }
         try console.answer(

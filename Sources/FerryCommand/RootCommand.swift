@@ -1,7 +1,7 @@
 import ArgumentParser
 import Ferry
 
-/// `ferry`: the commands, and the lessons of its help.
+/// `ferry`: the commands, and the lessons in the help.
 struct RootCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ferry",

@@ -22,7 +22,7 @@ enum RowWords {
 }
 
 extension JSONValue {
-    /// A value of a row: blobs are `{"base64": …}`, and numbers that JSON lacks are text.
+    /// A value of a row: blobs are `{"base64": …}`, and numbers beyond JSON are text.
     init(_ value: FieldValue) {
         switch value {
         case .null: self = .null

@@ -8,8 +8,8 @@ import Glibc
 import Darwin
 #endif
 
-/// Reads codes from where they are not left behind: a prompt without echo, standard input, or a file. Never from an argument, which
-/// other users of a computer see.
+/// Reads codes from sources that keep nothing: a prompt without echo, standard input, or a file. Never from an
+/// argument: further users of a computer see arguments.
 enum SecretInput {
     /// A longer file or line holds no code, in bytes.
     private static let maximumBytes = 4096
@@ -17,7 +17,7 @@ enum SecretInput {
     /// Keeps the memory of this process out of core files. Call before a code is made or read.
     static func protectMemory() {
         var limit = rlimit(rlim_cur: 0, rlim_max: 0)
-        // Where it fails, the process goes on as any other.
+        // After a failure here, the process goes on with the usual limits.
         #if canImport(Glibc)
         _ = setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
         #else
@@ -25,7 +25,7 @@ enum SecretInput {
         #endif
     }
 
-    /// Reads a code from standard input; from a terminal without showing it.
+    /// Reads a code from standard input; from a terminal without echo.
     static func line(prompt: String) throws -> String {
         let silence = isatty(STDIN_FILENO) != 0 ? Silence() : nil
         defer { silence?.end() }
@@ -37,7 +37,7 @@ enum SecretInput {
         return line
     }
 
-    /// A terminal that shows nothing of what is typed, until the end or a signal that ends the process.
+    /// A terminal without echo, until the end or until a signal ends the process.
     private final class Silence {
         private let former: termios
         private let signals: TerminationSignals
@@ -48,7 +48,7 @@ enum SecretInput {
             guard tcgetattr(STDIN_FILENO, &settings) == 0 else { return nil }
             let former = settings
             self.former = former
-            // Before the echo ends: no signal leaves the terminal without one.
+            // Before the echo ends: no signal leaves the terminal without echo.
             signals = TerminationSignals { number in
                 Self.restore(former)
                 kill(getpid(), number)

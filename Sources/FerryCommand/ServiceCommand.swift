@@ -81,7 +81,7 @@ struct ServiceInstall: DatabaseCommand {
     func validate() throws { try WatchCommand.checkMetrics(metrics) }
 
     func perform(_ console: Console) throws {
-        // A service that could not watch would only fail again and again.
+        // A service without a watchable database would only fail again and again.
         _ = try Replica(path: argument.database)
         let state = try ServiceCommand.control(argument, metrics: metrics).install(isStarting: !noStart)
         if console.isJSON { return try console.emit(state) }

@@ -4,15 +4,15 @@ import Foundation
 
 /// Installs, removes and asks after a service by the tool of the system: `systemctl --user`, or `launchctl` on macOS.
 ///
-/// What is for macOS is written after Apple's manual pages, and not tested.
+/// The code for macOS follows Apple's manual pages, and is not tested.
 struct ServiceControl {
-    /// What the system says of a service.
+    /// The system's answer about a service.
     struct State: Encodable, Equatable {
-        /// The unit's name, and the file with its text.
+        /// The unit's name, and the file with the unit's text.
         var unit: String
         var file: String
         var isInstalled: Bool
-        /// Whether it runs now, and begins with the login; `nil` where nobody can be asked.
+        /// Whether the service runs now, and begins with the login; `nil` without an answer of the system.
         var isActive: Bool?
         var isEnabled: Bool?
     }
@@ -46,7 +46,7 @@ struct ServiceControl {
 
     // MARK: Verbs
 
-    /// Writes the file and starts the service, now and with every login. A service that is there already is replaced.
+    /// Writes the file and starts the service, now and with every login. An existing service is replaced.
     /// - Parameter isStarting: false: only write the file.
     /// - Throws: `inputOutput` where the file cannot be written, or where the system does not start the service.
     func install(isStarting: Bool) throws -> State {
@@ -57,7 +57,7 @@ struct ServiceControl {
         try files.rename(temporary, to: file)
         if !isStarting { return try state() }
         #if os(macOS)
-        _ = run(["launchctl", "bootout", domain, file])  // a former one; without one it fails, which is well
+        _ = run(["launchctl", "bootout", domain, file])  // stops a former service; may fail without harm
         try demand(["launchctl", "bootstrap", domain, file])
         #else
         try demand(["systemctl", "--user", "daemon-reload"])
@@ -68,12 +68,12 @@ struct ServiceControl {
         return try state()
     }
 
-    /// Stops the service and removes its file.
+    /// Stops the service and removes the service's file.
     /// - Throws: `nothingFound` where there is none; `inputOutput`.
     func remove() throws -> State {
         guard try isInstalled() else { throw notInstalled }
         #if os(macOS)
-        _ = run(["launchctl", "bootout", domain, file])  // one that does not run is removed all the same
+        _ = run(["launchctl", "bootout", domain, file])  // a stopped service is removed all the same
         #else
         // Where no systemd answers, none runs the service.
         _ = run(["systemctl", "--user", "disable", "--now", fileName])
@@ -115,10 +115,10 @@ struct ServiceControl {
 
     // MARK: The system's tool
 
-    /// env(1)'s status for a program that is not there.
+    /// env(1)'s status for a missing program.
     private static let noSuchProgram: Int32 = 127
 
-    /// systemctl(1) answers `is-active` with a word. Without a manager to ask it writes to standard error alone.
+    /// systemctl(1) answers `is-active` with a word. Without a manager, systemctl writes to standard error alone.
     private static func isAnswer(_ output: String) -> Bool {
         !output.trimmingCharacters(in: .whitespacesAndNewlines).isEmpty
     }
@@ -141,7 +141,7 @@ struct ServiceControl {
         ([unit.program] + unit.arguments).map(Wording.shellWord).joined(separator: " ")
     }
 
-    /// Runs a program that `PATH` leads to.
+    /// Runs a program found by `PATH`.
     private func run(_ arguments: [String]) -> (status: Int32, output: String, errors: String) {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")

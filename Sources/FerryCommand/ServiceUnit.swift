@@ -1,6 +1,7 @@
 import Foundation
 
-/// The service that keeps a database in step from login on: a user unit of systemd, or an agent of launchd. A value; its texts are pure.
+/// The service for syncing a database from login on: a user unit of systemd, or an agent of launchd. A value; the texts
+/// are pure.
 struct ServiceUnit: Equatable {
     /// Absolute.
     var database: String
@@ -8,7 +9,7 @@ struct ServiceUnit: Equatable {
     var program: String
     /// The file of `ferry watch --metrics`, absolute.
     var metrics: String?
-    /// Variables that the service needs, such as `FERRY_KEYS`.
+    /// Variables for the service, such as `FERRY_KEYS`.
     var environment: [String: String] = [:]
 
     var arguments: [String] { ["watch", database] + (metrics.map { ["--metrics", $0] } ?? []) }
@@ -36,7 +37,7 @@ struct ServiceUnit: Equatable {
     var systemdText: String {
         let variables = environment.sorted { $0.key < $1.key }
             .map { "Environment=\(Self.quoted("\($0.key)=\($0.value)"))\n" }.joined()
-        // Statuses that trying again does not change: wrong usage, a database that left or is gone, no key.
+        // The statuses for which a new attempt is useless: wrong usage, a database that left or is gone, no key.
         return """
             # Made by `ferry service install`; `ferry service remove` removes it.
             [Unit]

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Ferry
 
-/// `ferry status --check`: what a monitor should report, and the exit status that says it.
+/// `ferry status --check`: the concerns for a monitor, and the exit status for them.
 struct StatusCheck {
     let report: StatusReport
 
@@ -18,7 +18,7 @@ struct StatusCheck {
         }
     }
 
-    /// The status as scripts read it, with the concerns.
+    /// The status in the form for scripts, with the concerns.
     private struct Report: Encodable {
         let status: StatusReport
 

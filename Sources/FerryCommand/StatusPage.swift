@@ -23,7 +23,7 @@ struct StatusPage {
             + exceptions(style) + policies(style) + PlainReferenceListing(report.plainReferences).lines(style)
     }
 
-    /// What there is to say of sending, receiving and waiting: the first line says whether all is well.
+    /// The lines about sending, receiving and waiting. The first line says whether all is well.
     func news(_ style: Style) -> [String] {
         var news: [String] = []
         news += containerFailure(style)
@@ -79,7 +79,7 @@ struct StatusPage {
         return lines
     }
 
-    /// What there is to say of documents and attachments.
+    /// The lines about documents and attachments.
     func documents(_ style: Style) -> [String] {
         guard let found = report.documents else { return [] }
         let folders = found.folders > 0 ? " in \(Wording.count(found.folders, "folder"))" : ""
@@ -112,7 +112,7 @@ struct StatusPage {
         return lines
     }
 
-    /// What a sealed container has to say of its members.
+    /// The lines about the members of a sealed container.
     func membership(_ style: Style) -> [String] {
         guard report.container.sealed ?? false else { return [] }
         var lines: [String] = []
@@ -138,7 +138,7 @@ struct StatusPage {
     /// The line for a status without anything to do.
     private var rest: String {
         if report.devices.isEmpty { return "Everything is published; no other device has joined yet." }
-        // A device that continues under another ID reads no more under this ID, unless the device was copied.
+        // A device with a new ID reads no more under the old ID, unless the device was copied.
         let late = report.devices.filter {
             ($0.unacknowledged > 0 || $0.changesetsAhead ?? 0 > 0) && $0.activity == .active && $0.successors == nil
         }
@@ -153,7 +153,7 @@ struct StatusPage {
             "Everything is sent and received here; \(names) \(late.count == 1 ? "has" : "have") not read all of it yet."
     }
 
-    /// Advice. A sync fetches nothing from a device whose files are not there.
+    /// Advice. A sync fetches nothing from a device without files here.
     private func advice(_ style: Style) -> [String] {
         var lines: [String] = []
         let word = Wording.shellWord(database)
@@ -175,7 +175,7 @@ struct StatusPage {
         } ?? false
     }
 
-    /// A device that no longer holds anything back is named, so that nobody is surprised when the device returns.
+    /// Names a device for which nothing is held back any more, so nobody is surprised by the device's return.
     private func silence(_ device: StatusReport.Peer, _ style: Style) -> String {
         let since = device.lastSeenMilliseconds.map {
             ": it wrote last " + Wording.age(sinceMilliseconds: $0, now: now)
@@ -199,7 +199,7 @@ struct StatusPage {
         return place.failure.map { [style.yellow("The last sync failed. ") + $0 + age] } ?? []
     }
 
-    /// For a device that knows the same changes and does not prove equal rows: the difference, its reason, and advice.
+    /// For a device with the same changes, but without proof of equal rows: the difference, the reason, and advice.
     private func difference(_ device: StatusReport.Peer, _ style: Style) -> [String] {
         let name = labels[device.id]
         var lines: [String] = []

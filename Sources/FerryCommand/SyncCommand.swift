@@ -35,7 +35,7 @@ struct SyncCommand: DatabaseCommand {
         _ = try MirrorSync.run(replica, of: argument.database, settles: true, console)
         var report = try ProgressBar.during(console) { progress in
             var report = try replica.sync(progress: progress)
-            // A pass fetches a part of the documents that are wanted.
+            // A pass fetches a part of the wanted documents.
             while report.documents?.remaining ?? 0 > 0 {
                 let rest = try replica.sync(isThorough: false, progress: progress)
                 report.add(rest)
@@ -100,7 +100,7 @@ enum SyncSentence {
     }
 }
 
-/// Tables that other devices have by another primary key.
+/// Tables with a different primary key on further devices.
 enum TablesApart {
     /// Warns of each.
     static func warn(_ tables: [TableApart], _ console: Console) {
@@ -109,7 +109,7 @@ enum TablesApart {
     }
 }
 
-/// Devices whose logs cannot be replayed further for now.
+/// Devices with logs that cannot be replayed further for now.
 enum WaitingDevices {
     /// Warns of each.
     /// - Parameter isLast: true if the command ends with the status of a damaged file.

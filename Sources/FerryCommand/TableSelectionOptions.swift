@@ -1,7 +1,7 @@
 import ArgumentParser
 import Ferry
 
-/// The tables that travel, and the identity of their rows.
+/// The synchronized tables, and the identity of their rows.
 struct TableSelectionOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -52,7 +52,7 @@ struct TableSelectionOptions: ParsableArguments {
             references: reference.map(\.reference), plainReferences: plainReference.map(\.name))
     }
 
-    /// An error about a table that the database lacks, with the table that was probably meant.
+    /// An error about a table missing in the database, with the table probably meant.
     func explained(_ error: FerryError, _ store: Store) throws -> FerryError {
         let advice = "Check the spelling."
         guard error.code == .invalidArgument, error.message.contains(advice) else { return error }

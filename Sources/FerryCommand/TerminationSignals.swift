@@ -32,7 +32,7 @@ final class TerminationSignals {
             source.setRegistrationHandler {
                 #if canImport(Darwin)
                 // The default action would end the process before the source hears of the signal. Elsewhere the source
-                // has a handler of its own in its place.
+                // installs a handler of its own.
                 signal(number, SIG_IGN)
                 #endif
                 registrations.leave()
@@ -54,7 +54,7 @@ final class TerminationSignals {
     /// True if a signal has come.
     var haveCome: Bool { flag.isSet.load(ordering: .relaxed) }
 
-    /// Ends listening: later signals end the process at once, as they would have without it. Not for the handler.
+    /// Ends listening: later signals end the process at once, as by default. Not for the handler.
     func cancel() {
         for source in sources { source.cancel() }
         // Nothing of the sources' puts a handler back after this.

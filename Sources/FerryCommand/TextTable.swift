@@ -12,7 +12,7 @@ struct TextTable {
 
     init(_ columns: [Column]) { self.columns = columns }
 
-    /// Columns with these titles; titles that end in `#` mean numbers, aligned to the right.
+    /// Columns with these titles; titles with a final `#` mean numbers, aligned to the right.
     init(_ titles: String...) {
         columns = titles.map { title in
             title.hasSuffix("#")
@@ -27,8 +27,8 @@ struct TextTable {
         rows.append(cells.map { $0.contains(where: \.isNewline) ? Wording.oneLine($0, limit: .max) : $0 })
     }
 
-    /// Each line begins with two spaces; none ends with a space. On a narrow terminal the cells of a row that is too long are below
-    /// each other.
+    /// Each line begins with two spaces; none ends with a space. On a narrow terminal the cells of too long a row stand
+    /// below each other.
     func lines(_ style: Style) -> [String] {
         let titles = columns.map(\.title)
         let widths = columns.indices.map { index in ([titles] + rows).map { $0[index].cellWidth }.max() ?? 0 }

@@ -60,7 +60,7 @@ struct WatchCommand: DatabaseCommand {
     }
 
     func perform(_ console: Console) throws {
-        // A database that cannot be watched is told before any watch begins.
+        // An unwatchable database is reported before any watch begins.
         let replicas = try databases.map { try Replica(path: $0) }
         let file = try metrics.map { try MetricsFile(path: $0, console: console) }
         let watches = zip(databases, replicas).map { database, replica in
@@ -85,7 +85,7 @@ struct WatchCommand: DatabaseCommand {
         if let failure = failures.first(where: { $0.isOfOutput || !signals.haveCome }) { throw failure.error }
     }
 
-    /// Runs all until the last one ends: the first on this thread, each other on a thread of its own.
+    /// Runs all until the last watch ends: the first on this thread, each further watch on a new thread.
     private static func run(_ watches: [RunningWatch]) {
         let others = DispatchGroup()
         for watch in watches.dropFirst() {
@@ -104,7 +104,7 @@ struct WatchCommand: DatabaseCommand {
     }
 }
 
-/// A loop with what tells its events.
+/// A loop with the reporter of the loop's events.
 private struct RunningWatch: Sendable {
     let loop: WatchLoop
     let mirrors: MirrorWatch
@@ -113,14 +113,14 @@ private struct RunningWatch: Sendable {
     init(_ replica: Replica, _ reporter: WatchReporter, _ recorder: MetricsFile.Recorder?) {
         self.reporter = reporter
         var configuration = WatchConfiguration()
-        // Who writes beside this process may lack a busy timeout.
+        // Writers beside this process may lack a busy timeout.
         configuration.givesWritersRoom = true
         let mirrors = MirrorWatch(replica) { reporter.tell($0) }
         self.mirrors = mirrors
         loop = WatchLoop(replica, configuration: configuration) { event in
             reporter.tell(event)
             switch event {
-            // Only the process that leads makes passes, of documents and of mirrors.
+            // Only the leading process makes passes, of documents and of mirrors.
             case .synced:
                 mirrors.start()
                 mirrors.databaseChanged()

@@ -7,7 +7,7 @@ import Ferry
 /// - `isLeading` only while `isRunning`.
 /// - `isFailing` exactly from a failure until the next pass.
 struct WatchMetrics {
-    /// A device as this database knows it.
+    /// A device in the knowledge of this database.
     struct Peer: Equatable {
         var id: String
         var name: String
@@ -15,7 +15,7 @@ struct WatchMetrics {
         var isWaiting: Bool
     }
 
-    /// What the database tells beside the events.
+    /// The database's figures beside the events.
     struct Reading: Equatable {
         var unpublished = 0
         var conflicts = 0
@@ -64,7 +64,7 @@ struct WatchMetrics {
     }
 }
 
-/// The text of metrics, in the format that Prometheus reads
+/// The text of metrics, in the format of Prometheus
 /// (https://prometheus.io/docs/instrumenting/exposition_formats/). Times are in seconds, as is the custom there.
 enum MetricsText {
     private struct Family {

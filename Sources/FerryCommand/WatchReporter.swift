@@ -35,9 +35,9 @@ final class WatchReporter: Sendable {
         output.stopWhenNobodyListens(giveUp)
     }
 
-    /// The last failure that was not mended.
+    /// The last failure without a later success.
     /// - Returns: the error to throw, and whether the output could not be written. A failed pass was reported already,
-    ///   so only its exit status is left to give.
+    ///   so only the exit status is left to give.
     var failure: (error: any Error, isOfOutput: Bool)? {
         if let failure = output.failure { return (failure, true) }
         return state.withLock { $0.lastFailure }.map { (ExitCode(ExitStatus($0.code).rawValue), false) }
@@ -116,7 +116,7 @@ final class WatchReporter: Sendable {
                 state.hasSynced = true
                 (state.waiting, state.claims, state.held) = (report.waiting, report.claims, report.held)
             }
-            // What was told already is no news.
+            // Known claims are no news.
             if state.claims == report.claims { news.claims = nil }
             return (
                 !state.hasSynced, state.lastFailure != nil, state.waiting != report.waiting, state.held != report.held

@@ -93,7 +93,7 @@ enum Wording {
         return "'" + word.replacing("'", with: #"'\''"#) + "'"
     }
 
-    /// The text on a single line, without characters that move a terminal's cursor, cut off at the limit.
+    /// The text on a single line, without a terminal's control characters, cut off at the limit.
     static func oneLine(_ text: String, limit: Int = 60) -> String {
         let clean = String(text.unicodeScalars.map { Character($0.isControl ? .instead : $0) })
         return clean.count <= limit ? clean : clean.prefix(limit - 1) + "…"

@@ -13,7 +13,7 @@ LoggingSystem.bootstrap { label in
     return handler
 }
 
-// A pipe whose reader has gone (`ferry log | head`) ends the command quietly, by SIGPIPE's default.
+// A pipe without a reader (`ferry log | head`) ends the command quietly, by SIGPIPE's default.
 
 Terminal.widenHelp()
 RemoteContainers.enable()
@@ -24,7 +24,7 @@ do {
     var command = try RootCommand.parseAsRoot(words)
     try command.run()
 } catch let error as FerryError {
-    // Before the parser, and so before a command that would tell it.
+    // The parser did not run yet, so no command has reported the error.
     Console(isJSON: CommandLine.arguments.contains("--json"), isVerbose: isVerbose).fail(error)
     RootCommand.exit(withError: ExitCode(ExitStatus(error.code).rawValue))
 } catch {

@@ -1,15 +1,15 @@
 import FerryCore
 
-/// The files of a device that nobody reads any more, such as those from before a container was sealed. Records of members are none
-/// of them: a record counts wherever it lies.
+/// The files of a device without readers, such as files from before a container was sealed. Records of members are not
+/// among them: a record counts in any directory.
 extension Container {
-    /// What lies in a device's directory, whoever counts.
+    /// The contents of a device's directory, member or not.
     package struct Remains: Equatable, Sendable {
-        /// The device whose directory it is.
+        /// The device of the directory.
         package let device: DeviceID
         /// The number of the last changeset in a segment; 0 without segments.
         package fileprivate(set) var lastSequence: UInt64 = 0
-        /// Names of files of Ferry's, from the container's root on, in the order in which they are removed.
+        /// Names of Ferry's files, from the container's root on, in the order of removal.
         package fileprivate(set) var files: [String] = []
         /// True if packs are among the files.
         package fileprivate(set) var hasPacks = false
@@ -19,7 +19,7 @@ extension Container {
         package var isEmpty: Bool { files.isEmpty && others.isEmpty }
     }
 
-    /// Finds what lies in a device's directory.
+    /// Lists a device's directory.
     /// - Throws: `limitExceeded` for an absurd number of files, `damagedFile`, `inputOutput`.
     package func remains(of device: DeviceID) throws -> Remains {
         var remains = Remains(device: device)
@@ -63,7 +63,7 @@ extension Container {
             let head = Self.headName(of: device)
             let directories = [segments, snapshots, packs, values, Self.membersDirectory(of: device)]
             for name in try backend.list(directory, after: nil) where !directories.contains(directory + "/" + name) {
-                // The head goes last: as long as there is one, people see whose the other files are.
+                // The head goes last: as long as a head is there, people see the owner of the remaining files.
                 if directory + "/" + name == head {
                     remains.files.append(head)
                 } else {
@@ -74,8 +74,8 @@ extension Container {
         return remains
     }
 
-    /// Removes the files of Ferry's, what interrupted writings left beside them, and directories that are empty then. All that is gone
-    /// for good on return; after an interruption another call goes on. Files of others stay.
+    /// Removes Ferry's files, leftovers of interrupted writes, and directories without entries. All of this is gone for
+    /// good on return; after an interruption a second call goes on. Foreign files stay.
     package func remove(_ remains: Remains) throws {
         let device = remains.device
         for name in remains.files { try backend.remove(name) }
@@ -90,7 +90,7 @@ extension Container {
         if isRemoved { try backend.settle(Self.devicesDirectory) }
     }
 
-    /// A device's directories, each before the one that it is in.
+    /// A device's directories, each before the directory around it.
     private static func directories(of device: DeviceID) -> [String] {
         [
             segmentsDirectory(of: device), snapshotsDirectory(of: device), packsDirectory(of: device),

@@ -1,9 +1,9 @@
 import FerryCore
 
-/// Packs of a device (Docs/Format.md, "Packs"): files with chunks of contents, which are read by ranges. Rows say which there are and
-/// how long each is, so nothing is listed to find a chunk. A pack is durable here before the segment that names it.
+/// Packs of a device (Docs/Format.md, "Packs"): files with chunks of contents, read by ranges. Rows tell the packs and
+/// their lengths, so finding a chunk needs no listing. A pack is durable here before the segment with the pack's name.
 extension Container {
-    /// Lists a device's packs in ascending order, for whoever looks after a container.
+    /// Lists a device's packs in ascending order, for maintenance of a container.
     /// - Throws: as `snapshots(of:)`.
     package func packs(of device: DeviceID) throws -> [PackName] {
         guard try counts(device) else { return [] }
@@ -14,7 +14,7 @@ extension Container {
 
     /// Reads a range of a pack, unverified, fewer bytes where the pack ends before; `nil` if the pack is not there (any more).
     ///
-    /// A removed device's packs are read, too: an accepted row names each, and every chunk is proved by its ID.
+    /// A removed device's packs are read, too: an accepted row names each, and the ID verifies every chunk.
     /// - Throws: `damagedFile`, `inputOutput`; `keyMissing` for a sealed container without a seal.
     package func readPack(_ id: PackID, of device: DeviceID, range: Range<Int>) throws -> [UInt8]? {
         _ = try requiredSeal()
@@ -33,8 +33,8 @@ extension Container {
         return try locating(device, name) { try backend.version(of: name) }?.size
     }
 
-    /// Moves a pack into a device's own directory. Durable on return; doing it again has no effect.
-    /// - Parameter path: the pack beside the database, durable; the caller removes it afterwards.
+    /// Moves a pack into a device's own directory. Durable on return; a second call has no effect.
+    /// - Parameter path: the durable pack beside the database; the caller removes this file afterwards.
     /// - Throws: as `ContainerBackend.writeOnce(_:movingIn:of:)`.
     package func publishPack(
         _ id: PackID, of device: DeviceID, movingIn path: String, of files: any FileSystem = PosixFileSystem()
@@ -42,7 +42,8 @@ extension Container {
         try backend.writeOnce(Self.packName(id, of: device), movingIn: path, of: files)
     }
 
-    /// Removes a pack from a device's own directory, if present: for the author alone, once the removal of its row is published.
+    /// Removes a pack from a device's own directory, if present: for the author alone, once the removal of the pack's
+    /// row is published.
     package func removePack(_ id: PackID, of device: DeviceID) throws {
         try backend.remove(Self.packName(id, of: device))
     }

@@ -1,13 +1,14 @@
 import FerryCore
 
-/// Where a sealed container seals and opens its files. Nothing else in Ferry reads or writes heads, segments, manifests or chunks.
+/// Seals and opens the files of a sealed container. Nothing else in Ferry reads or writes heads, segments, manifests or
+/// chunks.
 ///
 /// Invariants of a sealed container:
 /// - Without a seal nothing but records and claims is read or written.
-/// - Only content that the seal has opened is handed out, and only under the name that the content has.
+/// - Only content opened by the seal is handed out, and only under the content's own name.
 extension Container {
     /// The same container with a member's seal.
-    /// - Throws: `internalInconsistency` for an open container, and for the seal of another membership.
+    /// - Throws: `internalInconsistency` for an open container, and for the seal of a different membership.
     package func sealed(by seal: any FileSealing) throws -> Container {
         guard details.sealing == .sealed(genesis: seal.genesis) else {
             throw FerryError(.internalInconsistency, "A seal of another membership was used for the container.")
@@ -15,10 +16,10 @@ extension Container {
         return Container(details: details, backend: backend, heads: heads, seal: seal)
     }
 
-    /// True if the marker says that the container is sealed.
+    /// True if the marker belongs to a sealed container.
     package var isSealed: Bool { details.sealing != .none }
 
-    /// What a database of this container is pinned to.
+    /// The pin for a database of this container.
     package var pin: ContainerPin {
         switch details.sealing {
         case .none: ContainerPin(id: id)
@@ -26,10 +27,9 @@ extension Container {
         }
     }
 
-    /// Writes another marker in place of the present one, such as when an open container is sealed or a membership founded anew.
-    /// Durable on return.
-    /// - Returns: the container with that marker, without a seal.
-    /// - Throws: `invalidArgument` for another container's; otherwise as `ContainerBackend.replace`.
+    /// Replaces the marker, such as for sealing an open container or for founding a membership anew. Durable on return.
+    /// - Returns: the container with the new marker, without a seal.
+    /// - Throws: `invalidArgument` for a different container's marker; otherwise as `ContainerBackend.replace`.
     package func replaceMarker(_ details: ContainerDescription) throws -> Container {
         guard details.id == id else {
             throw FerryError(.invalidArgument, "A container keeps its ID, whatever else its marker says.")
@@ -53,7 +53,7 @@ extension Container {
         return nil
     }
 
-    /// True if a device's files count: in a sealed container those of members and of devices that left.
+    /// True if a device's files count: in a sealed container the files of members and of devices that left.
     /// - Throws: `keyMissing` for a sealed container without a seal.
     func counts(_ device: DeviceID) throws(FerryError) -> Bool {
         guard let seal = try requiredSeal() else { return true }
@@ -62,9 +62,10 @@ extension Container {
 
     // MARK: Names
 
-    /// What stands in a file's name for the checksum of the plain file: the checksum itself in an open container.
+    /// The part of a file's name in place of the plain file's checksum: the checksum itself in an open container.
     /// - Parameter epoch: the file's; `nil` in an open container.
-    /// - Throws: `keyMissing`, `fileNotThereYet`; `invalidArgument` for an epoch in an open container, or none in a sealed one.
+    /// - Throws: `keyMissing`, `fileNotThereYet`; `invalidArgument` for an epoch in an open container, or for no epoch
+    ///   in a sealed container.
     func nameHash(
         _ checksum: Checksum, _ kind: FileKind, of device: DeviceID, under epoch: EpochID?
     ) throws -> Checksum {
@@ -84,8 +85,8 @@ extension Container {
         return try SegmentName(first: numbers.lowerBound, last: numbers.upperBound, checksum: hash)
     }
 
-    /// All names that a segment's file may have: one in an open container, one for each known epoch in a sealed one. After a crash
-    /// and a new epoch a segment may lie there under two names.
+    /// All names that a segment's file may have: a single name in an open container, a name for each known epoch in a
+    /// sealed container. After a crash and a new epoch a segment may lie there under two names.
     package func segmentNames(
         _ numbers: ClosedRange<UInt64>, _ checksum: Checksum, of device: DeviceID
     ) throws -> [SegmentName] {
@@ -110,7 +111,7 @@ extension Container {
     // MARK: Files
 
     /// Reads a file of a device.
-    /// - Parameter isNamed: whether the file's name is right for what stands there in place of the checksum.
+    /// - Parameter isNamed: whether the file's name matches the sealed name of the content.
     /// - Returns: the plain content, and in a sealed container the epoch; `nil` if there is no such file. In an open container the
     ///   content and the name are unverified.
     func readFile(
@@ -121,7 +122,8 @@ extension Container {
             guard let bytes = try readBytes(path, kind) else { return nil }
             let opened = try openFile(bytes, kind, of: device)
             guard let seal, let epoch = opened.epoch, kind != .head else { return opened }
-            // The plain file ends with its checksum. Whoever decodes the file verifies that; here the checksum names the file.
+            // The plain file ends with its checksum. The decoder verifies the checksum; here the checksum names the
+            // file.
             guard opened.content.count >= 16, let told = Checksum(bytes: opened.content.suffix(16)),
                 isNamed(try seal.name(told, kind, of: device, under: epoch))
             else { throw ByteReader.malformed("it is another file than its name says") }
@@ -153,7 +155,7 @@ extension Container {
             try backend.writeOnce(path, bytes)
         } catch let error as FerryError where error.code == .damagedFile {
             if try isSame(path, bytes, kind, of: device) { return }
-            // The name holds the checksum of these bytes, so other bytes under the name can only be damage.
+            // The name holds the checksum of these bytes, so different bytes under the name can only be damage.
             try backend.replace(path, bytes)
         }
     }
@@ -169,11 +171,11 @@ extension Container {
         }
     }
 
-    /// True if the folder has a file that differs in the signature alone, and whose signature holds: it *is* the file. Where
-    /// signatures are random, a publication that is repeated after a crash finds such a file.
+    /// True if the folder has a file with these bytes except for a different valid signature: the file is the same.
+    /// With random signatures, a repeated publication after a crash finds such a file.
     private func isSame(_ path: String, _ bytes: [UInt8], _ kind: FileKind, of device: DeviceID) throws -> Bool {
         guard let seal, bytes.count > Self.signatureBytes else { return false }
-        // A file that cannot be read is no such file.
+        // An unreadable file is no such file.
         guard let present = (try? backend.read(path, maximumBytes: bytes.count)) ?? nil, present.count == bytes.count,
             present.dropLast(Self.signatureBytes).elementsEqual(bytes.dropLast(Self.signatureBytes)),
             (try? seal.open(present, kind, of: device)) != nil  // a wrong signature: damage

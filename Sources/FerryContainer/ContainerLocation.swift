@@ -1,11 +1,12 @@
 import FerryCore
 
-/// Where a container lies: a folder, a place in an S3-compatible object storage, or a place that rclone reaches (Docs/Stores.md).
+/// The place of a container: a folder, a place in an S3-compatible object storage, or a place within rclone's reach
+/// (Docs/Stores.md).
 ///
-/// A location is one line of text, and a pure value: nothing is asked of a disk or a network. A location never holds a secret, and
-/// a message about a location never repeats what could be one.
+/// A location is a line of text, and a pure value: nothing is asked of a disk or a network. A location never holds a
+/// secret, and a message about a location never repeats a possible secret.
 package enum ContainerLocation: Hashable, Sendable {
-    /// A folder by its path, as it was written.
+    /// A folder by path, as written.
     case folder(String)
     case s3(S3Location)
     case rclone(RcloneLocation)
@@ -13,8 +14,8 @@ package enum ContainerLocation: Hashable, Sendable {
     /// The longest location, in bytes of UTF-8.
     package static let maximumBytes = 4096
 
-    /// Reads a location. Text that begins with no scheme is a folder's path, whatever else it contains: `./s3://x` is a folder.
-    /// - Throws: `invalidArgument`, with what is wrong and how to write it. A part that may be a secret is not repeated.
+    /// Reads a location. Text without a scheme is a folder's path, with any content: `./s3://x` is a folder.
+    /// - Throws: `invalidArgument`, with the fault and the right form. A possibly secret part is not repeated.
     package init(_ text: String) throws(FerryError) {
         guard !text.isEmpty else { throw Self.refused("Name the container: a folder, s3://… or rclone:…") }
         guard text.utf8.count <= Self.maximumBytes else {
@@ -36,7 +37,7 @@ package enum ContainerLocation: Hashable, Sendable {
         }
     }
 
-    /// The location as one text that reads as the same location: a remote one with its parameters in order.
+    /// The location as a single text with the same meaning: a remote location with the parameters in order.
     package var text: String {
         switch self {
         case .folder(let path): path
@@ -45,7 +46,7 @@ package enum ContainerLocation: Hashable, Sendable {
         }
     }
 
-    /// What kind of place it is, in JSON: `folder`, `s3` or `rclone`.
+    /// The kind of the place, in JSON: `folder`, `s3` or `rclone`.
     package var kind: String {
         switch self {
         case .folder: "folder"

@@ -1,7 +1,7 @@
 import FerryCore
 
-/// What a database knows for good of its container. Each opening holds the marker against the pin, so nobody can put another
-/// container, or an open one, in the place of a sealed one.
+/// A database's permanent facts about the container. Each opening compares the marker with the pin. So nobody can
+/// replace a sealed container by a different container, or by an open container.
 package struct ContainerPin: Hashable, Sendable {
     /// The container's ID.
     package let id: ContainerID
@@ -14,9 +14,9 @@ package struct ContainerPin: Hashable, Sendable {
     }
 
     /// Holds a marker against the pin.
-    /// - Throws: `containerMismatch` for another container or another first record, `notSealed` for the marker of an open
-    ///   container in a sealed one's place, `keyMissing` for the marker of a sealed container in an open one's place. Nothing of
-    ///   the folder is used then, and changes wait.
+    /// - Throws: `containerMismatch` for a different container or a different first record, `notSealed` for the marker
+    ///   of an open container in a sealed one's place, `keyMissing` for the marker of a sealed container in an open
+    ///   one's place. Nothing of the folder is used then, and changes wait.
     func check(_ details: ContainerDescription, path: String?) throws(FerryError) {
         guard details.id == id else {
             throw FerryError(

@@ -1,6 +1,6 @@
 import FerryCore
 
-/// A file of a device in a container, by what its name says.
+/// A file of a device in a container, by the kind of name.
 package enum DeviceFile: Hashable, Sendable {
     case record(RecordName)
     case claim
@@ -11,7 +11,7 @@ package enum DeviceFile: Hashable, Sendable {
     case manifest(SnapshotName)
     case head
 
-    /// True for a file that its author replaces or removes; all others have one content.
+    /// True for a file that the author replaces or removes; all further files never change.
     package var changes: Bool { self == .head || self == .claim }
 
     /// The kind of its content in an envelope; `nil` for records and claims, which are signed and never sealed, and for packs, which
@@ -53,7 +53,7 @@ package enum DeviceFile: Hashable, Sendable {
     }
 }
 
-/// The names of a device's files in one place, whoever counts as a member. Anything that is not exactly such a name is left out: copies
+/// The names of a device's files in a place, member or not. Anything without exactly such a name is left out: copies
 /// by a syncer, placeholders, files of nobody.
 package struct DeviceFiles: Equatable, Sendable {
     /// In ascending order.
@@ -75,7 +75,7 @@ package struct DeviceFiles: Equatable, Sendable {
 
     package var isEmpty: Bool { self == DeviceFiles() }
 
-    /// Lists a device's files. No marker is needed, so a container that is only being copied can be looked at.
+    /// Lists a device's files. No marker is needed, so an unfinished copy of a container can be listed.
     /// - Throws: as `ContainerBackend.list`.
     package init(of device: DeviceID, in backend: any ContainerBackend) throws {
         segments = try backend.list(Container.segmentsDirectory(of: device), after: nil)

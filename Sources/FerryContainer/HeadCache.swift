@@ -1,14 +1,14 @@
 import FerryCore
 
-/// The last readings of a container's heads: a look at the container reads only heads that changed, and takes only heads apart that
-/// have other bytes.
+/// The last readings of a container's heads. A look at the container reads only changed heads, and decodes only heads
+/// with new bytes.
 package final class HeadCache: Sendable {
     private struct Entry {
         var head: Head
-        /// The file's bytes, while the file has to be read again (`VersionedReading`): the same bytes are the same head. To open a
-        /// sealed head costs much more than to read it.
+        /// The file's bytes, while the file has to be read again (`VersionedReading`): the same bytes are the same
+        /// head. To open a sealed head costs much more than a read of the head.
         var bytes: [UInt8]?
-        /// `nil` for a head that was written here and not read since.
+        /// `nil` for a head written here and not read since.
         var reading: VersionedReading<Head>?
     }
 
@@ -26,7 +26,7 @@ package final class HeadCache: Sendable {
     /// The head of a file with a version, and whether the head was known without reading.
     /// - Parameters:
     ///   - read: reads the file; `nil` if the file has vanished.
-    ///   - decode: takes its bytes apart.
+    ///   - decode: decodes the file's bytes.
     func head(
         of device: DeviceID, in container: ContainerID, _ version: FileVersion, read: () throws -> [UInt8]?,
         decode: ([UInt8]) throws -> Head
@@ -34,7 +34,7 @@ package final class HeadCache: Sendable {
         let known = entries.withLock { $0[device] }.flatMap { $0.head.container == container ? $0 : nil }
         if let known, let reading = known.reading, reading.holds(for: version) { return (known.head, true) }
         let now = clock.milliseconds()
-        // A reading later than the version has another version at the next look.
+        // Bytes newer than `version` do no harm: the next look sees a new version, and reads again.
         guard let bytes = try read() else { return (nil, false) }
         let isSame = known?.bytes.map { $0 == bytes } ?? false
         let head = if isSame, let known { known.head } else { try decode(bytes) }
@@ -44,7 +44,7 @@ package final class HeadCache: Sendable {
         return (head, false)
     }
 
-    /// Takes a head that this device has written: where the file has these bytes, that is its head.
+    /// Takes a head written by this device: a file with these bytes is this head.
     func note(_ head: Head, _ bytes: [UInt8]) {
         entries.withLock { $0[head.device] = Entry(head: head, bytes: bytes) }
     }

@@ -1,11 +1,12 @@
 import FerryCore
 
-/// A regular file that is open for reading: the same file, whatever becomes of its name. Closed when nobody has it any more.
+/// A regular file, open for reading: the same file after any change of the name. Closed after the last reference.
 package protocol ReadableFile: Sendable {
     /// The present length in bytes.
     func byteCount() throws -> Int
 
-    /// The present version, as in `FileSystem.version(at:)`: who reads before and after knows whether somebody wrote meanwhile.
+    /// The present version, as in `FileSystem.version(at:)`. Equal versions before and after a read prove a read
+    /// without a write in between.
     func version() throws -> FileVersion
 
     /// Reads as many bytes as fit and are there.
@@ -24,12 +25,12 @@ extension ReadableFile {
     }
 }
 
-/// A regular file that is open for writing and reading, at any place. Closed when nobody has it any more.
+/// A regular file, open for writing and reading, at any place. Closed after the last reference.
 ///
-/// Nothing is durable before `synchronize`. What was never written within the file reads as zeros, and takes no room where the disk can do
-/// that.
+/// Nothing is durable before `synchronize`. Unwritten places within the file read as zeros, and take no room if the
+/// disk supports this.
 package protocol WritableFile: ReadableFile {
-    /// Writes bytes over what is there, or behind the end.
+    /// Writes bytes over the present bytes, or behind the end.
     /// - Throws: `inputOutput`: some of the bytes may be written.
     func write(_ bytes: ArraySlice<UInt8>, at offset: Int) throws
 

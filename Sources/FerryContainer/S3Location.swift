@@ -1,9 +1,10 @@
 import FerryCore
 
-/// A place in an S3-compatible object storage: a bucket, the beginning of all names in it, and how to reach it.
+/// A place in an S3-compatible object storage: a bucket, the beginning of all names in the bucket, and the way to reach
+/// the bucket.
 ///
-/// Invariants: `bucket` has 3 to 63 characters of a bucket's name; `prefix` has neither empty parts nor `.` or `..`, and no slash at
-/// its ends; a parameter is never a secret.
+/// Invariants: `bucket` has 3 to 63 characters of a bucket's name; `prefix` has neither empty parts nor `.` or `..`,
+/// and no slash at the ends; a parameter is never a secret.
 package struct S3Location: Hashable, Sendable {
     /// How a request names the bucket.
     package enum Style: String, Hashable, Sendable {
@@ -14,19 +15,19 @@ package struct S3Location: Hashable, Sendable {
     }
 
     package var bucket: String
-    /// The beginning of all names, without slashes at its ends; empty for the whole bucket.
+    /// The beginning of all names, without slashes at the ends; empty for the whole bucket.
     package var prefix: String
     /// The service's address; `nil` for AWS.
     package var endpoint: ServiceAddress?
     /// `nil`: as the environment or the profile says.
     package var region: String?
-    /// The profile with the credentials, by its name; `nil`: the environment's or the default one.
+    /// The profile with the credentials, by name; `nil`: the environment's or the default profile.
     package var profile: String?
     /// `nil`: by the address.
     package var style: Style?
-    /// A file with the certificates of authorities that are trusted instead of the system's.
+    /// A file with certificates of authorities trusted instead of the system's.
     package var authorityFile: String?
-    /// Whether HTTP without TLS is taken beyond this computer and its private network.
+    /// Whether HTTP without TLS is allowed beyond this computer and the private network.
     package var allowsPlainHTTP = false
 
     /// The longest beginning of names, in bytes: a key has 1,024 at most, and Ferry's own names need some 110.
@@ -39,11 +40,11 @@ package struct S3Location: Hashable, Sendable {
         self.endpoint = endpoint
     }
 
-    /// Reads what follows `s3://`.
+    /// Reads the text behind `s3://`.
     init(_ text: Substring) throws(FerryError) {
         let (place, query) = Self.split(text, at: "?")
         let (bucket, path) = Self.split(place, at: "/")
-        // Before anything is repeated in a message: what stands before an @ is a key and its secret.
+        // Before any part is repeated in a message: the text before an @ is a key and a secret.
         if bucket.contains("@") { throw Self.holdsKeys }
         guard Self.isBucket(bucket) else {
             throw ContainerLocation.refused(
@@ -131,7 +132,7 @@ package struct S3Location: Hashable, Sendable {
         }
     }
 
-    /// Sets a parameter by its name in a location, as options of the command do.
+    /// Sets a parameter by name, like an option of the command.
     /// - Throws: `invalidArgument` for an unknown name or an impossible value.
     package mutating func set(_ name: String, _ value: String) throws(FerryError) {
         switch name {
@@ -170,7 +171,7 @@ package struct S3Location: Hashable, Sendable {
             && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || others.contains($0)) }
     }
 
-    /// Holds the parameters against each other. Options that are set one by one are checked at the end.
+    /// Checks the parameters against each other. Options are set one by one, and checked at the end.
     /// - Throws: `invalidArgument` for plain HTTP into the open.
     package func check() throws(FerryError) {
         guard let endpoint, !endpoint.isSecure, !endpoint.isPrivate, !allowsPlainHTTP else { return }

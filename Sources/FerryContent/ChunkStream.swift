@@ -1,11 +1,11 @@
 import FerryContainer
 import FerryCore
 
-/// Reads a file once, from its beginning to its end, and hands out its chunks: in memory of twice the longest chunk.
+/// Reads a file once, from beginning to end, and hands out the chunks, in memory of twice the longest chunk.
 package struct ChunkStream {
     private let file: any ReadableFile
     private let chunker: Chunker
-    /// Bytes that were read, from `start` on not handed out yet.
+    /// Bytes of the file; from `start` on not handed out yet.
     private var buffer: [UInt8]
     private var start = 0
     private var end = 0
@@ -15,12 +15,12 @@ package struct ChunkStream {
     /// A longer file is not read on.
     private let maximumBytes: Int
 
-    /// The longest buffer: what a cut needs, twice.
+    /// The longest buffer: twice the bytes for a cut.
     private static let bufferBytes = 2 * Chunker.mostBytes
 
     /// - Parameters:
-    ///   - expectedBytes: how long the file is likely to be, so that a short file takes little memory.
-    ///   - maximumBytes: the longest content that is taken.
+    ///   - expectedBytes: the likely length of the file, so a short file takes little memory.
+    ///   - maximumBytes: the longest accepted content.
     package init(
         _ file: any ReadableFile, _ chunker: Chunker, expectedBytes: Int = ContentLimits.contentBytes,
         maximumBytes: Int = ContentLimits.contentBytes
@@ -28,14 +28,15 @@ package struct ChunkStream {
         self.file = file
         self.chunker = chunker
         self.maximumBytes = maximumBytes
-        // One byte more tells that the file ends where it was expected to.
+        // The additional byte tells whether the file ends at the expected length.
         buffer = [UInt8](repeating: 0, count: min(max(expectedBytes, 0), Self.bufferBytes - 1) + 1)
     }
 
     /// How many bytes were read so far.
     package var bytesRead: Int { position }
 
-    /// The next chunk; `nil` at the end. Whoever wants one state of the file compares its version before and after.
+    /// The next chunk; `nil` at the end. To get a single state of the file, compare the file's version before and
+    /// after.
     /// - Throws: `limitExceeded` for a longer file, `inputOutput`.
     package mutating func next() throws -> [UInt8]? {
         if end - start < Chunker.mostBytes, !isAtEnd { try fill() }

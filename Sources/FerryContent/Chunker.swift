@@ -1,16 +1,16 @@
 import FerryCore
 
-/// Says where contents are cut into chunks: FastCDC (Xia and others, "FastCDC: a Fast and Efficient Content-Defined Chunking
-/// Approach for Data Deduplication", 2016), with normalization 2.
+/// Decides where contents are cut into chunks. Source: FastCDC (Xia and others, "FastCDC: a Fast and Efficient
+/// Content-Defined Chunking Approach for Data Deduplication", 2016), with normalization 2.
 ///
-/// A cut depends on the 64 bytes before it and on the chunk's beginning alone. So after an insertion cuts soon fall where they fell
-/// before. No reader depends on cuts: they may be others in a later version.
+/// A cut depends on the 64 bytes before the cut and on the chunk's beginning alone. So after an insertion, cuts soon
+/// fall at the same bytes as before. No reader depends on cuts: a later version may cut elsewhere.
 ///
-/// One of the named leaves with unsafe code: `cut` never reads at or behind the count that it computed from the buffer's.
+/// A named leaf with unsafe code: `cut` never reads at or behind the count computed from the buffer's count.
 package struct Chunker: Sendable {
-    /// What is no longer is one chunk, in bytes; and no chunk but the last is shorter.
+    /// The least bytes of a chunk, except for the last chunk of a content. Content up to this length is a single chunk.
     package static let leastBytes = 128 << 10
-    /// Up to here a cut is less likely, behind it more, in bytes.
+    /// The place in bytes up to which a cut is less likely, and behind which a cut is more likely.
     package static let normalBytes = 512 << 10
     /// No chunk is longer, in bytes.
     package static let mostBytes = 2 << 20
@@ -25,7 +25,7 @@ package struct Chunker: Sendable {
     package init(_ key: ContentKey) { gear = key.gear }
 
     /// The length of the first chunk.
-    /// - Parameter bytes: at least `mostBytes`, or all that is left of the content. Not empty.
+    /// - Parameter bytes: at least `mostBytes`, or all the rest of the content. Not empty.
     package func cut(_ bytes: UnsafeRawBufferPointer) -> Int {
         let count = min(bytes.count, Self.mostBytes)
         guard count > Self.leastBytes else { return count }
@@ -46,8 +46,8 @@ package struct Chunker: Sendable {
     }
 
     /// Rolls the hash over a range.
-    /// - Parameter limit: the greatest hash that cuts.
-    /// - Returns: the place behind the byte that cuts; `nil` where none does.
+    /// - Parameter limit: the greatest hash for a cut.
+    /// - Returns: the place behind the byte of the cut; `nil` without a cut.
     @inline(__always)
     private static func search(
         _ bytes: UnsafeRawBufferPointer, _ gear: UnsafeBufferPointer<UInt64>, _ hash: inout UInt64, _ range: Range<Int>,

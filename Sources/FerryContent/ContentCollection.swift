@@ -1,55 +1,57 @@
 import FerryCore
 
-/// What a device knows of a content, as far as collection asks (Docs/Architecture/content-collection.md).
+/// A device's knowledge of a content, as far as collection needs it (Docs/Architecture/content-collection.md).
 package enum ContentStanding: Hashable, Sendable, CaseIterable {
-    /// The row is there, and no deletion is known that is later than its insertion.
+    /// The row is there, and no later deletion is known.
     case living
-    /// Deleted; the row is there only because another row refers to it.
+    /// Deleted; the row is there only because a second row refers to it.
     case heldBack
     /// Deleted, and the deletion is remembered.
     case deleted
 }
 
-/// What refers to a content. Whatever it is, the content is used.
+/// A kind of reference to a content. Any of them keeps the content in use.
 package enum ContentReference: Hashable, Sendable, CaseIterable {
     /// A version of a document, by a foreign key.
     case version
     /// A declared column of a row of the app's.
     case row
-    /// A declared column of a row that is not shown.
+    /// A declared column of a hidden row.
     case hiddenRow
-    /// A value that lost a conflict nobody settled yet.
+    /// A losing value of an unsettled conflict.
     case conflict
-    /// A value of a row that travels as a content.
+    /// A value of a row, sent as a content.
     case largeValue
 
     /// Whether the content is held back as long as the reference is there.
     package var isCheckedByForeignKey: Bool { self == .version }
 }
 
-/// The decisions by which bytes leave a container, and by which they stay: pure functions. Who calls them in a transaction decides by what
-/// that transaction sees.
+/// Pure decisions about which bytes leave a container and which stay. A caller in a transaction decides by the state in
+/// this transaction.
 ///
-/// A content's deletion is forgotten where all devices that count have replayed it, and where everything is known that they wrote
-/// before. So a reference that was made without knowing of the deletion is known by then. All other references are made by rules 2 to 4.
+/// A content's deletion is forgotten once every counted device has replayed it, and once all earlier writes of these
+/// devices are known. So references made without knowledge of the deletion are known by then. Rules 2 to 4 cover all
+/// later references.
 package enum ContentCollection {
     /// How long nothing may use a content before the content is deleted.
     package static let unusedMilliseconds: Int64 = 30 * 86_400_000
 
-    // MARK: Rules 2 and 3: what is packed
+    // MARK: Rules 2 and 3: chunks to pack
 
-    /// Whether a chunk needs no packing, because a living content lists it. No deleted content counts, held back or not: this
-    /// device's acknowledgement may have let others forget it already. No pack of another device that has the chunk counts either.
-    /// - Parameter standings: of the contents that list the chunk.
+    /// Whether a chunk needs no packing, because a living content lists the chunk. Deleted contents do not count, held
+    /// back or not: this device's acknowledgement may already have let a second device forget such a content. Packs of
+    /// different devices do not count either.
+    /// - Parameter standings: of the contents with the chunk in their list.
     package static func isKept(by standings: some Sequence<ContentStanding>) -> Bool { standings.contains(.living) }
 
-    /// The chunks that have to be packed with a content: once when its bytes are read, and again in the transaction that inserts the
-    /// content's row. What kept a chunk at first may be deleted in between.
+    /// The chunks to pack with a content. The caller asks once when reading the bytes, and again in the transaction
+    /// with the insertion of the content's row. Contents that kept a chunk at first may be deleted in between.
     /// - Parameters:
     ///   - chunks: of the content.
-    ///   - packed: chunks that were packed for this content, and those in packs of this device's own that have a row: this device alone
-    ///     removes them.
-    ///   - standings: of the contents that list a chunk; this content is not among them where it is not living.
+    ///   - packed: chunks packed for this content, and chunks in this device's own packs with a row: this device alone
+    ///     removes those.
+    ///   - standings: of the contents with a chunk in their list; without this content, unless this content is living.
     package static func chunksToPack(
         _ chunks: some Sequence<ChunkID>, packed: Set<ChunkID> = [],
         standings: (ChunkID) throws -> [ContentStanding]
@@ -59,27 +61,30 @@ package enum ContentCollection {
         return missing
     }
 
-    /// Whether a new reference inserts the content's row again and packs its chunks again, in one transaction with the reference.
+    /// Whether a new reference inserts the content's row again and packs the chunks again, in the transaction of the
+    /// reference.
     package static func isInsertedAgain(byReferenceTo standing: ContentStanding) -> Bool { standing != .living }
 
-    // MARK: Rule 4: references that no foreign key checks
+    // MARK: Rule 4: references without a foreign key
 
-    /// The contents whose rows are inserted again at the end of a pass, in the transaction of that pass.
+    /// The contents with rows to insert again at the end of a pass, in the transaction of the pass.
     package struct InsertedAgain: Hashable, Sendable {
-        /// Deleted by this pass: the row alone. Nobody forgets the deletion before this device acknowledges it.
+        /// Deleted by this pass: insert the row alone. Nobody forgets the deletion before this device acknowledges it.
         package var rows: Set<ContentID> = []
-        /// Deleted before this pass: others may have forgotten them by now. The row, and the chunks as by rule 3; where the bytes are not
-        /// to be had, neither. The reference came from somebody who did not know of the deletion, and who may have let go of the
-        /// reference since.
+        /// Deleted before this pass: some devices may have forgotten them by now. Insert the row and pack the chunks as
+        /// by rule 3, or do neither if the bytes are unavailable. The author of the reference did not know of the
+        /// deletion, and may have removed the reference since.
         package var rowsWithChunks: Set<ContentID> = []
 
         package init() {}
     }
 
     /// - Parameters:
-    ///   - references: the contents to which references lead that no foreign key checks: all, or those of what the pass changed. A pass
-    ///     changes a reference by writing to it, and by any change to its content or to what holds the content back.
-    ///   - before: the standing of a content when the pass began; `nil` for one that was not known, or of which the list was not known.
+    ///   - references: contents referred to without a foreign key: all, or those touched by the pass. A pass touches a
+    ///     reference by a write to the reference. A change to the content, or to rows that hold the content back,
+    ///     counts too.
+    ///   - before: the standing of a content at the beginning of the pass; `nil` for an unknown content, or for an
+    ///     unknown list.
     ///   - standing: of a content at the end of the pass; `nil` as before.
     package static func insertedAgain(
         references: some Sequence<ContentID>, before: (ContentID) throws -> ContentStanding?,
@@ -97,20 +102,21 @@ package enum ContentCollection {
         return again
     }
 
-    /// Whether a content's deletion may be forgotten, where the stable vector covers it. What a remembered row refers to stays, deleted
-    /// rows included: somebody who does not know of the row's deletion may write to the row, and bring it back.
-    /// - Parameter remembered: the contents to which remembered rows lead, deleted or not.
+    /// Whether a content's deletion may be forgotten, once the stable vector covers it. Contents of remembered rows
+    /// stay, deleted rows included. A device without knowledge of a row's deletion may write to the row and bring it
+    /// back.
+    /// - Parameter remembered: the contents referred to by remembered rows, deleted or not.
     package static func mayForget(_ content: ContentID, remembered: some Sequence<ContentID>) -> Bool {
         !remembered.contains(content)
     }
 
-    // MARK: Rule 5: what nothing uses
+    // MARK: Rule 5: unused contents
 
-    /// What a look at the living contents finds.
+    /// The result of a scan of the living contents.
     package struct Look: Hashable, Sendable {
-        /// Contents that nothing uses from now on.
+        /// Contents unused from now on.
         package var unused: Set<ContentID> = []
-        /// Contents that something uses again.
+        /// Contents in use again.
         package var usedAgain: Set<ContentID> = []
         /// Contents to delete.
         package var deleted: Set<ContentID> = []
@@ -134,19 +140,20 @@ package enum ContentCollection {
                 continue
             }
             if began == nil { look.unused.insert(content) }
-            // A clock that was set back counts anew.
+            // A clock set back counts anew.
             let age = nowMilliseconds.subtractingReportingOverflow(began ?? nowMilliseconds)
             if !age.overflow, age.partialValue >= unusedMilliseconds { look.deleted.insert(content) }
         }
         return look
     }
 
-    // MARK: Rule 6: which packs go
+    // MARK: Rule 6: packs to remove
 
-    /// The packs of this device that no known content needs: neither a living one nor one whose deletion is remembered.
+    /// The packs of this device without use: neither a living content nor a content with a remembered deletion needs
+    /// them.
     /// - Parameters:
     ///   - packs: rows of this device's own packs, with their chunks.
-    ///   - isListed: whether any known content lists a chunk, whatever its standing.
+    ///   - isListed: whether any known content lists a chunk, in any standing.
     package static func unusedPacks(
         _ packs: some Sequence<(id: PackID, chunks: [ChunkID])>, isListed: (ChunkID) throws -> Bool
     ) rethrows -> Set<PackID> {
@@ -155,10 +162,10 @@ package enum ContentCollection {
         return unused
     }
 
-    /// The files that go: of packs whose row is gone, once the container knows that. Equal chunks make an equal pack, so a pack's row
-    /// may be back meanwhile; its file stays then.
+    /// The files of deleted pack rows to remove, once the container knows of the deletion. Equal chunks make an equal
+    /// pack, so a pack's row may be back meanwhile; the file stays then.
     /// - Parameters:
-    ///   - removed: packs of this device whose row was deleted, each with the number of the changeset that says so.
+    ///   - removed: packs of this device with a deleted row, each with the number of the changeset of the deletion.
     ///   - published: the number of the last published changeset.
     ///   - hasRow: whether a pack has a row.
     package static func filesToRemove(

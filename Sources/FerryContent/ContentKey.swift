@@ -3,11 +3,12 @@ import FerrySeal
 
 /// Names contents and chunks, and says where the chunker cuts: K (Docs/Format.md, "Contents").
 ///
-/// All devices of a container have the same key, so equal bytes have one name everywhere. The key of a sealed container is secret:
-/// who sees the container cannot ask whether a known file is in it, neither by IDs nor by the lengths of chunks.
+/// All devices of a container have the same key, so equal bytes have the same name everywhere. The key of a sealed
+/// container is secret. An outsider with the folder cannot ask whether a known file is in it, neither by IDs nor by the
+/// lengths of chunks.
 package struct ContentKey: Sendable {
     private let hash: KeyedHash
-    /// 256 random numbers, one for each byte: `Chunker`.
+    /// 256 random numbers for `Chunker`, one for each byte.
     let gear: [UInt64]
 
     private init(_ hash: KeyedHash) {
@@ -26,7 +27,7 @@ package struct ContentKey: Sendable {
         self.init(KeyedHash(openContainer: container, label: "ferry content 1"))
     }
 
-    /// A key of a sealed container. Contents that were named under an epoch keep their names: the epoch has to be handed on
+    /// A key of a sealed container. Contents named under an epoch keep their names: the epoch has to be handed on
     /// as long as they live.
     package init(_ epoch: EpochSecret) {
         self.init(KeyedHash(epoch, label: "content"))
@@ -41,8 +42,8 @@ package struct ContentKey: Sendable {
             ?? Array(bytes).withUnsafeBytes { hash.id($0) }
     }
 
-    /// The ID of a content, which says nothing about where its bytes lie: a content that stands in a row has the ID of the one chunk
-    /// that it would be in a pack.
+    /// The ID of a content. The ID does not depend on the place of the bytes. A content in a row has the same ID as the
+    /// same bytes in a pack, as a single chunk.
     /// - Throws: `limitExceeded`.
     package func contentID(of list: ContentList) throws(FerryError) -> ContentID {
         var running = hash.begin()

@@ -1,18 +1,18 @@
 import FerryContainer
 import FerryCore
 
-/// The directory beside a database that keeps bytes of contents on this device: `<database>-ferry-content`.
+/// The directory beside a database for bytes of contents on this device: `<database>-ferry-content`.
 ///
-///     pending/<checksum>.pack     packs that are not in the container yet
-///     whole/<xx>/<id>             contents for whoever opens them, read-only; <xx> is the beginning of the ID
-///     partial/<id>                contents that are being fetched
+///     pending/<checksum>.pack     packs outside the container so far
+///     whole/<xx>/<id>             contents for readers, read-only; <xx> is the beginning of the ID
+///     partial/<id>                contents in the middle of fetching
 ///
 /// Invariants:
-/// - A file in `pending` or `whole` has one content for ever: it was durable before it got its name.
-/// - Nothing is removed but what a caller names, and temporary files that nobody writes.
+/// - A file in `pending` or `whole` has a single content for ever: the file was durable before the file got the name.
+/// - The shelf removes only files named by a caller, and temporary files without a writer.
 /// - All but `pending` can be made again.
 package final class ContentShelf: Sendable {
-    /// The prefix of files that are being written.
+    /// The prefix of files still being written.
     static let temporaryPrefix = ".ferry-tmp-"
     /// A directory with more names is not listed.
     private static let maximumEntries = 1_000_000
@@ -23,9 +23,9 @@ package final class ContentShelf: Sendable {
     private let state = Locked(State())
 
     private struct State {
-        /// Directories that were made or found, and whose names are durable.
+        /// Directories made or found before, with durable names.
         var prepared: Set<String> = []
-        /// Names of the temporary files that are being written.
+        /// Names of the temporary files in the middle of writing.
         var inFlight: Set<String> = []
     }
 
@@ -47,20 +47,20 @@ package final class ContentShelf: Sendable {
         return try PendingPack(writer, on: self)
     }
 
-    /// The packs that are not in the container yet, as far as is known here; in ascending order.
+    /// The packs not yet in the container, as far as this device knows; in ascending order.
     package func pendingPacks() throws -> [PackID] {
         try names(in: "pending").compactMap { PackName($0)?.id }.sorted()
     }
 
-    /// Where a pack is, for who moves it into the container.
+    /// The path of a pack, for moving the pack into the container.
     package func path(ofPending id: PackID) -> String { path("pending/" + PackName(id).fileName) }
 
-    /// Opens a pack for reading; `nil` where it is not here.
+    /// Opens a pack for reading; `nil` without the pack here.
     package func openPending(_ id: PackID) throws -> (any ReadableFile)? {
         try fileSystem.openFile(at: path(ofPending: id))
     }
 
-    /// Removes a pack that is durable in the container, or that no row names.
+    /// Removes a pack after the container has the pack durably, or a pack without a row.
     package func removePending(_ id: PackID) throws {
         try fileSystem.removeFile(at: path(ofPending: id))
     }
@@ -68,8 +68,8 @@ package final class ContentShelf: Sendable {
     // MARK: Whole contents
 
     /// Where a whole content is.
-    /// - Parameter byteCount: how long the content is. What has another length does not count.
-    /// - Returns: `nil` where it is not here.
+    /// - Parameter byteCount: the length of the content. A file with a different length does not count.
+    /// - Returns: `nil` without the content here.
     package func path(ofWhole id: ContentID, byteCount: Int) throws -> String? {
         let path = path(Self.wholeName(id))
         return try fileSystem.item(at: path) == .file(size: byteCount) ? path : nil
@@ -95,16 +95,16 @@ package final class ContentShelf: Sendable {
         }
     }
 
-    /// Removes a whole content that the caller names. Whoever has it open keeps reading.
-    /// - Returns: true if it was here.
+    /// Removes a whole content. Readers with the file open keep reading.
+    /// - Returns: true if the content was here.
     @discardableResult
     package func evict(_ id: ContentID) throws -> Bool {
         try fileSystem.removeFile(at: path(Self.wholeName(id)))
     }
 
-    // MARK: Contents that are being fetched
+    // MARK: Contents in the middle of fetching
 
-    /// Begins or continues a content. What an earlier attempt left counts as far as it is proved.
+    /// Begins or continues a content. Verified chunks of an earlier attempt count.
     /// - Parameters:
     ///   - body: the content's list.
     ///   - leaving: how many bytes must stay free on the disk.
@@ -116,19 +116,19 @@ package final class ContentShelf: Sendable {
         return try PartialContent(id, body, key, on: self, leaving: leaving)
     }
 
-    /// The contents of which there is a part.
+    /// The contents with some of their chunks here.
     package func partialContents() throws -> [ContentID] {
         try names(in: "partial").compactMap { name in ContentID(name).flatMap { $0.hex == name ? $0 : nil } }
     }
 
-    /// Removes what is here of a content that nobody wants any more.
+    /// Removes the chunks of a partial content after nobody wants the content any more.
     package func discardPartial(_ id: ContentID) throws {
         try fileSystem.removeFile(at: path(Self.partialName(id)))
     }
 
     // MARK: Upkeep
 
-    /// Removes everything, for a database that leaves its container.
+    /// Removes everything, for a database on leaving the container.
     package func removeAll() throws {
         for folder in try names(in: "whole") {
             for name in try names(in: "whole/" + folder) {
@@ -144,17 +144,18 @@ package final class ContentShelf: Sendable {
         state.withLock { $0.prepared = [] }
     }
 
-    /// Files of `pending` that are no packs, and that this process is not writing: what processes left, or are writing.
+    /// Files of `pending` that are no packs, and without a writer in this process. Other processes left them, or are
+    /// writing them.
     package func temporaryFiles() throws -> [String] {
         try names(in: "pending").filter { name in
             PackName(name) == nil && !state.withLock { $0.inFlight.contains(name) }
         }
     }
 
-    /// Removes a file that `temporaryFiles` named.
+    /// Removes a file from the list of `temporaryFiles`.
     package func removeTemporaryFile(_ name: String) throws { try fileSystem.removeFile(at: path("pending/" + name)) }
 
-    /// Removes temporary files that nobody is writing. One process at a time writes to the shelf.
+    /// Removes temporary files without a writer. One process at a time writes to the shelf.
     package func removeLeftovers() throws {
         for name in try names(in: "pending") where name.hasPrefix(Self.temporaryPrefix) {
             if state.withLock({ $0.inFlight.contains(name) }) { continue }
@@ -193,7 +194,7 @@ package final class ContentShelf: Sendable {
         state.withLock { _ = $0.prepared.insert(directory) }
     }
 
-    /// Makes the directories of whole contents, which can be made again: durably together.
+    /// Makes the directories of whole contents, all durable together. Lost directories can be made again.
     func prepare(forWhole directories: [String]) throws {
         let missing = try directories.filter { try fileSystem.item(at: path($0)) != .directory }
         if missing.isEmpty { return }
@@ -202,7 +203,7 @@ package final class ContentShelf: Sendable {
         try fileSystem.synchronizeDirectory(at: path("whole"))
     }
 
-    /// Makes a temporary file that `removeLeftovers` leaves alone until `forget`.
+    /// Makes a temporary file. `removeLeftovers` leaves the file alone until `forget`.
     func createTemporary(in directory: String) throws -> (name: String, file: any WritableFile) {
         let name = Self.temporaryPrefix + hexString(withUnsafeBytes(of: random.next().bigEndian, Array.init))
         state.withLock { _ = $0.inFlight.insert(name) }
@@ -214,6 +215,6 @@ package final class ContentShelf: Sendable {
         }
     }
 
-    /// Says that a temporary file is written no more.
+    /// Ends the protection of a temporary file after the last write.
     func forget(_ name: String) { state.withLock { _ = $0.inFlight.remove(name) } }
 }

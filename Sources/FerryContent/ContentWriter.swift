@@ -4,16 +4,16 @@ import FerryCore
 /// Cuts contents into chunks and puts these into packs beside the database: the first step of storing a content. Nothing refers to
 /// the packs before the caller writes rows for them.
 ///
-/// Where a content goes depends on its length. Short ones stand in their row; long ones have packs of their own, so that who wants
-/// or evicts one moves nothing else; the others share packs. In memory are the bytes of the longest content that shares a pack, and
-/// a few chunks.
+/// The length of a content decides its place. Short contents stand in their row. Long contents have their own packs, so
+/// fetching or evicting such a content moves nothing else. Contents in between share packs. The memory holds a few
+/// chunks, and the bytes of the longest content for a shared pack.
 ///
-/// Invariant: a content that failed leaves no chunk in a pack that others share.
+/// Invariant: a failed content leaves no chunk in a shared pack.
 package final class ContentWriter {
     /// Longer or equally long contents have packs of their own, in bytes.
     package static let ownPackBytes = 8 << 20
 
-    /// A content that is in packs, or in its list.
+    /// A content in packs, or in its list.
     package struct Stored: Hashable, Sendable {
         package let id: ContentID
         package let byteCount: Int
@@ -24,13 +24,13 @@ package final class ContentWriter {
     private let key: ContentKey
     private let chunker: Chunker
     private let makeWriter: () -> PackWriter
-    /// Whether a chunk needs no packing, because a content lists it whose deletion is not known here.
+    /// Whether a chunk needs no packing: a content without a known deletion lists the chunk.
     private let isKept: (ChunkID) throws -> Bool
     private var shared: PendingPack?
     private var finished: [PendingPack.Finished] = []
-    /// True after a pack could not be written that earlier contents count on.
+    /// True after a pack with earlier contents could not be written.
     private var isOver = false
-    /// The chunks in finished packs and in the shared one.
+    /// The chunks in finished packs and in the shared pack.
     private var packed: Set<ChunkID> = []
 
     package init(
@@ -44,10 +44,10 @@ package final class ContentWriter {
         self.isKept = isKept
     }
 
-    /// Takes a file from its beginning to its end.
+    /// Takes a file from beginning to end.
     /// - Parameter progress: called with the bytes taken so far, chunk by chunk; a throw ends the call.
-    /// - Throws: `busy` where somebody wrote to it meanwhile: take it again later. `limitExceeded` for a longer content than there may
-    ///   be. `inputOutput`: give up the writer with all its contents.
+    /// - Throws: `busy` if somebody wrote to the file meanwhile: take the file again later. `limitExceeded` above the
+    ///   longest content. `inputOutput`: give up the writer with all its contents.
     package func add(_ file: any ReadableFile, progress: (Int) throws -> Void = { _ in }) throws -> Stored {
         let version = try file.version()
         let byteCount = try file.byteCount()
@@ -61,7 +61,7 @@ package final class ContentWriter {
             ? addShared(file, byteCount, isUnchanged, progress) : addOwn(file, isUnchanged, progress)
     }
 
-    /// Completes the pack that contents share.
+    /// Completes the shared pack.
     /// - Throws: `inputOutput`: give up the writer with all its contents.
     /// - Returns: all packs since the last call, for their rows.
     package func finish() throws -> [PendingPack.Finished] {
@@ -84,7 +84,7 @@ package final class ContentWriter {
     }
 
     private func remove(_ packs: [PendingPack.Finished]) {
-        // A pack that cannot be removed now has no row, and goes later as such packs do.
+        // A pack that cannot be removed now has no row, and the removal of packs without rows removes it later.
         for pack in packs where pack.isNew { try? shelf.removePending(pack.id) }
     }
 
@@ -132,7 +132,7 @@ package final class ContentWriter {
         return try stored(.chunks(list))
     }
 
-    /// Packs of a content that fails are removed again: they are of nobody's.
+    /// The own packs of a failed content are removed again: no row names them.
     private func addOwn(
         _ file: any ReadableFile, _ isUnchanged: () throws -> Bool, _ progress: (Int) throws -> Void
     ) throws -> Stored {

@@ -55,9 +55,9 @@ package struct PackDirectory: Hashable, Sendable {
     /// Whether a chunk is in the pack.
     package func contains(_ id: ChunkID) -> Bool { known.contains(id) }
 
-    /// Adds a chunk behind the others.
+    /// Adds a chunk at the end.
     /// - Parameter isSealed: the stored bytes are a sealed part, longer than the chunk.
-    /// - Throws: `limitExceeded`; `invalidArgument` for a chunk that is there.
+    /// - Throws: `limitExceeded`; `invalidArgument` for a chunk already in the directory.
     mutating func append(
         _ id: ChunkID, _ form: ChunkPlace.Form, stored: Int, count: Int
     ) throws(FerryError) {
@@ -118,7 +118,7 @@ package struct PackDirectory: Hashable, Sendable {
         guard reader.isAtEnd else { throw ByteReader.malformed("a pack's directory goes on after its end") }
     }
 
-    /// Reads a directory as a pack's row has it.
+    /// Reads a directory from a pack's row.
     /// - Throws: `damagedFile`.
     package init(inRow bytes: ArraySlice<UInt8>, isSealed: Bool) throws(FerryError) {
         try self.init(

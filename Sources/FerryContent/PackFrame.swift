@@ -1,7 +1,8 @@
 import FerryCore
 import FerrySeal
 
-/// What a pack has around its chunks in an open container: a header, and at its end the directory's place and the checksum.
+/// The bytes around the chunks of a pack in an open container: a header, and at the end the directory's place and the
+/// checksum.
 enum PackFrame {
     static let magic = Array("FRYP".utf8)
     static let currentVersion: UInt8 = 1
@@ -23,7 +24,7 @@ enum PackFrame {
     }
 
     /// Holds a header against the place where the pack lies.
-    /// - Parameter isSealed: what packs of the container are.
+    /// - Parameter isSealed: whether the container is sealed.
     /// - Throws: `damagedFile`, `formatTooNew`, `foreignFile`, `notSealed`.
     static func check(
         _ header: [UInt8], of device: DeviceID, in container: ContainerID, isSealed: Bool

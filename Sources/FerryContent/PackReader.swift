@@ -2,13 +2,13 @@ import FerryCore
 import FerryLog
 import FerrySeal
 
-/// Reads a pack by ranges: first its header and its directory, then single chunks. Nothing that a pack says counts before it is
-/// proved: the directory by the checksum, in a sealed container by the signature, and each chunk by its ID.
+/// Reads a pack by ranges: first the header and the directory, then single chunks. Each part must be proved before use.
+/// The checksum proves the directory, in a sealed container the signature does, and the ID proves each chunk.
 package struct PackReader: Sendable {
     /// Gives a range of a pack's bytes, fewer where the pack ends before.
     package typealias Source = @Sendable (Range<Int>) throws -> [UInt8]
 
-    /// What a reader of packs knows of their container.
+    /// The facts about a container for a reader of its packs.
     package struct Surroundings: Sendable {
         package let container: ContainerID
         /// The keys that may name the chunks.
@@ -27,21 +27,21 @@ package struct PackReader: Sendable {
         }
     }
 
-    /// The end of a pack is read so far ahead, so that mostly a single read brings the directory, in bytes.
+    /// The bytes of the first read at the end of a pack, so mostly a single read brings the directory.
     private static let aheadBytes = 16 << 10
 
     package let id: PackID
     package let device: DeviceID
     package let directory: PackDirectory
-    /// The epoch under which the pack is sealed; `nil` in an open container.
+    /// The epoch of a sealed pack; `nil` in an open container.
     package let epoch: EpochID?
     private let surroundings: Surroundings
     private let source: Source
 
     /// Reads header and directory.
     /// - Parameter byteCount: how long the pack is.
-    /// - Throws: `damagedFile`, `formatTooNew`, `foreignFile`; in a sealed container also `notSealed` and `fileNotThereYet`; what the
-    ///   source throws.
+    /// - Throws: `damagedFile`, `formatTooNew`, `foreignFile`; in a sealed container also `notSealed` and
+    ///   `fileNotThereYet`; errors of the source.
     package init(
         _ source: @escaping Source, byteCount: Int, of device: DeviceID, in surroundings: Surroundings
     ) throws {
@@ -113,14 +113,15 @@ package struct PackReader: Sendable {
         try Frame(source, byteCount, of: device, in: container, isSealed: isSealed).id
     }
 
-    /// Reads a chunk, and proves it.
+    /// Reads a chunk and verifies the ID.
     /// - Throws: as `chunk(_:at:of:in:_:)`.
     package func chunk(_ entry: PackDirectory.Entry) throws -> [UInt8] {
         try Self.chunk(entry.id, at: entry.place, of: device, in: surroundings, source)
     }
 
-    /// Reads a chunk whose place is known, as of a pack's row, and proves it. The pack's directory is not looked at.
-    /// - Throws: `damagedFile` for anything but the chunk, in a sealed container also `fileNotThereYet`; what the source throws.
+    /// Reads a chunk at a known place, as of a pack's row, and verifies the ID. The pack's directory is not read.
+    /// - Throws: `damagedFile` for anything but the chunk, in a sealed container also `fileNotThereYet`; errors of the
+    ///   source.
     package static func chunk(
         _ id: ChunkID, at place: ChunkPlace, of device: DeviceID, in surroundings: Surroundings, _ source: Source
     ) throws -> [UInt8] {

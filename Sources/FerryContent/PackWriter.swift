@@ -2,9 +2,9 @@ import FerryCore
 import FerryLog
 import FerrySeal
 
-/// Makes the bytes of a pack, piece by piece, so that no more than a chunk is in memory (Docs/Format.md, "Packs").
+/// Makes the bytes of a pack, piece by piece, with at most a single chunk in memory (Docs/Format.md, "Packs").
 ///
-/// The caller writes what `header`, each `append` and `end` give, one behind the other.
+/// The caller writes the bytes from `header`, from each `append` and from `end` in this order.
 package struct PackWriter {
     package let header: [UInt8]
     package private(set) var directory: PackDirectory
@@ -38,7 +38,7 @@ package struct PackWriter {
         sealer == nil ? chunk.stored.count : SealedPack.length(ofStored: chunk.stored.count)
     }
 
-    /// An upper bound of the bytes behind the chunks, one more chunk included.
+    /// An upper bound of the bytes behind the chunks, with a further chunk included.
     private var endBytes: Int {
         let entries = 3 + (directory.entries.count + 1) * 25
         return sealer == nil
@@ -47,7 +47,7 @@ package struct PackWriter {
 
     /// Takes a chunk.
     /// - Returns: the bytes to write.
-    /// - Throws: `limitExceeded` where the pack is full, `invalidArgument` for a chunk that is in the pack.
+    /// - Throws: `limitExceeded` for a full pack, `invalidArgument` for a chunk already in the pack.
     package mutating func append(_ chunk: PreparedChunk) throws -> [UInt8] {
         let stored = try sealer?.seal(chunk.stored, chunk.id, form: chunk.form.rawValue) ?? chunk.stored
         try directory.append(chunk.id, chunk.form, stored: stored.count, count: chunk.count)
@@ -74,14 +74,14 @@ package struct PreparedChunk: Sendable {
     /// The bytes of the chunk.
     package let count: Int
 
-    /// Names a chunk and compresses it where that is worthwhile.
+    /// Names a chunk and compresses the bytes if this saves space.
     /// - Parameter bytes: at least 1, at most `ContentLimits.chunkBytes`.
     /// - Throws: `inputOutput` without enough memory.
     package init(_ bytes: [UInt8], _ key: ContentKey) throws {
         try self.init(bytes, id: key.chunkID(of: bytes))
     }
 
-    /// Compresses a chunk whose ID is known.
+    /// Compresses a chunk with a known ID.
     package init(_ bytes: [UInt8], id: ChunkID) throws {
         let compressed = try ChunkCompression.compress(bytes)
         self.id = id

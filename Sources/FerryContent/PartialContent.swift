@@ -1,21 +1,22 @@
 import FerryContainer
 import FerryCore
 
-/// A content that is being put together from its chunks, in any order, in a sparse file (`ContentShelf`).
+/// A content in the middle of assembly from its chunks, in any order, in a sparse file (`ContentShelf`).
 ///
-/// What a chunk is says its ID alone: each is proved before it is written, and each that an earlier attempt left is proved when the
-/// content is continued. So no record is needed of what is there. Not safe to use from several threads.
+/// Only the ID identifies a chunk. Every chunk is verified before the write, and chunks of an earlier attempt are
+/// verified when the content is continued. So no record of the present chunks is needed. Not safe to use from several
+/// threads.
 package final class PartialContent {
     package let id: ContentID
     package let byteCount: Int
     private let shelf: ContentShelf
     private let key: ContentKey
     private let file: any WritableFile
-    /// True if nothing was in the file before: what nobody writes reads as zeros.
+    /// True for a file that began empty: unwritten places read as zeros.
     private let isNew: Bool
     private var missing: [ChunkID: Places] = [:]
 
-    /// Where a chunk that is not here yet has to stand.
+    /// The places of a missing chunk.
     package struct Places {
         var offsets: [Int] = []
         let count: Int
@@ -48,8 +49,8 @@ package final class PartialContent {
         if byteCount > 0, try file.byteCount() < byteCount { try file.write([0], at: byteCount - 1) }
     }
 
-    /// Opens what an earlier attempt left, or begins. A process that died while it completed the content may have left a file that
-    /// nobody may write to: that one is made anew, and so is one that is too long.
+    /// Opens the file of an earlier attempt, or begins a new file. A process may have died during completion and left a
+    /// read-only file. Such a file is made anew, and so is a file above the content's length.
     private static func open(
         _ path: String, in fileSystem: any FileSystem, byteCount: Int
     ) throws -> (file: any WritableFile, isNew: Bool) {
@@ -64,7 +65,7 @@ package final class PartialContent {
         return (try fileSystem.createFile(at: path), true)
     }
 
-    /// Finds out which chunks are not in a file yet.
+    /// Finds the chunks missing in a file.
     private static func gather(
         _ chunks: [ContentList.Chunk], _ file: (any ReadableFile)?, _ key: ContentKey
     ) throws -> [ChunkID: Places] {
@@ -87,13 +88,13 @@ package final class PartialContent {
 
     // MARK: Chunks
 
-    /// The chunks that are not here yet, each once, in no order.
+    /// The missing chunks, each once, in no order.
     package var missingChunks: Dictionary<ChunkID, Places>.Keys { missing.keys }
 
     /// Whether a chunk is not here yet.
     package func needs(_ chunk: ChunkID) -> Bool { missing[chunk] != nil }
 
-    /// Takes a chunk, wherever it is from, and writes it to all its places. A chunk that is not needed is left out.
+    /// Takes a chunk from any source and writes it to every place in the content. A chunk without a place is ignored.
     /// - Throws: `damagedFile` where the bytes are not the chunk's, `inputOutput`.
     package func take(_ bytes: [UInt8], as chunk: ChunkID) throws {
         guard let places = missing[chunk] else { return }
@@ -106,11 +107,11 @@ package final class PartialContent {
     }
 
     /// Completes the content: durable and read-only under its final name.
-    /// - Returns: where it is.
-    /// - Throws: `internalInconsistency` while chunks are missing, `inputOutput`: begin it again.
+    /// - Returns: the path.
+    /// - Throws: `internalInconsistency` while chunks are missing, `inputOutput`: begin the content again.
     package func finish() throws -> String { try Self.finish([self])[0] }
 
-    /// Completes contents of one shelf together; as `finish`. The disk is waited for once, and not for each content.
+    /// Completes contents of one shelf together, as `finish`. The disk is synchronized once for all contents.
     /// - Returns: where they are, in their order. After a throw some are completed.
     package static func finish(_ contents: [PartialContent]) throws -> [String] {
         guard let shelf = contents.first?.shelf else { return [] }

@@ -1,11 +1,11 @@
 import FerryContainer
 import FerryCore
 
-/// A pack that is being written beside the database: chunk by chunk, under a temporary name.
+/// A pack in the middle of writing beside the database: chunk by chunk, under a temporary name.
 ///
-/// Give it up by letting it go: the temporary file is removed then. Not safe to use from several threads.
+/// Release the object to give the pack up: the temporary file is then removed. Not safe to use from several threads.
 package final class PendingPack {
-    /// What a finished pack's row says.
+    /// The facts about a finished pack for its row.
     package struct Finished: Hashable, Sendable {
         package let id: PackID
         package let byteCount: Int
@@ -31,7 +31,7 @@ package final class PendingPack {
 
     deinit {
         shelf.forget(temporaryName)
-        // A file that cannot be removed now is a leftover, which the next `removeLeftovers` removes.
+        // A file that cannot be removed now is a leftover for the next `removeLeftovers`.
         if !isFinished { _ = try? shelf.fileSystem.removeFile(at: shelf.path("pending/" + temporaryName)) }
     }
 
@@ -51,7 +51,7 @@ package final class PendingPack {
         end += bytes.count
     }
 
-    /// Completes the pack: its content is durable, then its name. After an error the pack is of no use any more.
+    /// Completes the pack: first the content is durable, then the name. After an error the pack is useless.
     package func finish() throws -> Finished {
         let (bytes, id) = try writer.end()
         try file.write(bytes[...], at: end)

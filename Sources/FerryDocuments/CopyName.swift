@@ -1,15 +1,15 @@
 import FerryCore
 
-/// How a version is named that becomes a document of its own: `Trio (phone, 1 March).pdf`.
+/// The name of a version that becomes a separate document: `Trio (phone, 1 March).pdf`.
 package enum CopyName {
     /// The most UTF-8 bytes of a device's label in a name.
     private static let labelBytes = 60
 
     /// - Parameters:
     ///   - name: the document's.
-    ///   - label: the device's that made the version.
+    ///   - label: the name of the version's author device.
     ///   - madeMilliseconds: when the version was made, in milliseconds since the Unix epoch.
-    ///   - secondsFromGMT: of the time zone of whoever reads the name.
+    ///   - secondsFromGMT: of the reader's time zone.
     package static func of(
         _ name: String, label: String, madeMilliseconds: Int64, secondsFromGMT: Int = 0
     ) -> String {
@@ -17,7 +17,7 @@ package enum CopyName {
         return DocumentName.adding(" (\(text.isEmpty ? "" : text + ", ")\(day))", to: DocumentName.shown(name))
     }
 
-    /// Who made a version, and on which day, for names of another form: `phone 1 March`.
+    /// The author and the day of a version, for names of a different form: `phone 1 March`.
     package static func words(label: String, madeMilliseconds: Int64, secondsFromGMT: Int = 0) -> String {
         let (text, day) = (shortened(label), date(madeMilliseconds, secondsFromGMT))
         return text.isEmpty ? day : text + " " + day
@@ -35,7 +35,7 @@ package enum CopyName {
     /// A day such as `1 March`.
     private static func date(_ milliseconds: Int64, _ secondsFromGMT: Int) -> String {
         let day = 86_400_000 as Int64
-        // Times beyond the year 10,000 are a wrong clock's, and show that year's first days.
+        // Times beyond the year 10,000 come from a wrong clock. They are shown as the first days of the year 10,000.
         let bounded = min(max(milliseconds, -day), 253_402_300_800_000) + Int64(secondsFromGMT) * 1000
         let days = bounded / day - (bounded % day < 0 ? 1 : 0)
         // Hinnant, "chrono-Compatible Low-Level Date Algorithms", civil_from_days: years begin with March.

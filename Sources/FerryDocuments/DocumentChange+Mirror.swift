@@ -1,11 +1,12 @@
 import FerryCore
 
-/// Changes of a single version, as somebody makes them who has a file of each.
+/// Changes of a single version, for callers with a file of each version.
 extension DocumentChange {
-    /// Drops one version: a deletion stands in its place, and in that of leaves that nobody can tell from the version. Other leaves
-    /// stay: the document is deleted once its last leaf was dropped. A new version that somebody made on top meanwhile stays as well.
+    /// Drops a version: a deletion replaces the version and every leaf equal to it. The remaining leaves stay: the
+    /// document is deleted only when the last leaf is dropped. A new version on top of the dropped version stays as
+    /// well.
     /// - Parameter versions: all versions of the document.
-    /// - Returns: `nil` for a version that is no leaf, or is a deletion.
+    /// - Returns: `nil` for a version that is no leaf, and for a deletion.
     package static func dropping(
         _ version: VersionID, among versions: [VersionRow], by author: VersionAuthor
     ) -> DocumentChange? {
@@ -25,8 +26,8 @@ extension DocumentChange {
         return change
     }
 
-    /// Saves bytes over a rival, which stays a rival: the new version takes its place in time. So a copy of a rival is still one
-    /// after somebody wrote to it.
+    /// Saves bytes over a rival. The new version stays a rival, because it gets the rival's place in time. So a copy of
+    /// a rival is still a rival after somebody wrote to the copy.
     /// - Parameter versions: all versions of the document.
     package static func saving(
         _ bytes: VersionBytes, overRival edited: VersionRow, among versions: [VersionRow], by author: VersionAuthor

@@ -1,19 +1,21 @@
 import FerryCore
 
-/// What a change of a document writes, as a plan: rows to insert, and versions to mark. One transaction has all of it.
+/// The writes for a change of a document, as a plan: rows to insert, and versions to mark. A single transaction has all
+/// of it.
 ///
-/// Nothing is ever overwritten: a change puts a version beside or in the place of others, and nobody's bytes depend on who was later.
+/// Nothing is ever overwritten: a change puts a version beside or in the place of versions. Nobody's bytes depend on
+/// the order of the changes.
 package struct DocumentChange: Hashable, Sendable {
-    /// Rows to insert. A folder stands before what it has.
+    /// Rows to insert. A folder stands before its documents.
     package var documents: [DocumentRow] = []
     /// Rows to insert.
     package var versions: [VersionRow] = []
-    /// Versions whose `superseded` becomes 1.
+    /// Versions that get the mark `superseded`.
     package var superseded: Set<VersionID> = []
 
     package init() {}
 
-    /// Puts a version in the place of others.
+    /// Replaces versions by a new version.
     mutating func put(_ version: VersionRow, inPlaceOf others: some Sequence<VersionID>) {
         var version = version
         version.supersedes = Set(others).sorted()
@@ -22,7 +24,7 @@ package struct DocumentChange: Hashable, Sendable {
     }
 }
 
-/// Who makes a change, and when.
+/// The author and the time of a change.
 package struct VersionAuthor: Sendable {
     package let device: DeviceID
     /// Milliseconds since the Unix epoch.
@@ -44,7 +46,7 @@ package struct VersionAuthor: Sendable {
     }
 }
 
-/// What a version is of: a content, with what the disk says of it.
+/// The bytes of a version: a content, with the file's attributes on disk.
 package struct VersionBytes: Hashable, Sendable {
     package var content: ContentID
     /// When the file was last written to, in microseconds since the Unix epoch.
@@ -65,7 +67,7 @@ package struct VersionBytes: Hashable, Sendable {
     }
 }
 
-// MARK: - Changes of one document
+// MARK: - Changes of a single document
 
 extension DocumentChange {
     /// Makes a document.
@@ -76,8 +78,8 @@ extension DocumentChange {
         return change
     }
 
-    /// Saves bytes over the version that was edited, whichever is current by now. Other leaves stay, as rivals. Leaves that
-    /// nobody can tell from the edited version go with it, and so does a deletion that the edited version beat.
+    /// Saves bytes over the edited version, current or not. The remaining leaves stay, as rivals. The new version also
+    /// replaces all leaves equal to the edited version, and a deletion beaten by the edited version.
     /// - Parameter versions: all versions of the document.
     package static func saving(
         _ bytes: VersionBytes, over edited: VersionRow, among versions: [VersionRow], by author: VersionAuthor
@@ -95,7 +97,7 @@ extension DocumentChange {
         return change
     }
 
-    /// Deletes a document with all its leaves. Whoever deletes a folder deletes everything below it in the same transaction.
+    /// Deletes a document with all leaves. To delete a folder, delete everything below it in the same transaction.
     /// - Parameter versions: all versions of the document.
     package static func removing(
         _ document: DocumentID, _ versions: [VersionRow], by author: VersionAuthor
@@ -105,9 +107,9 @@ extension DocumentChange {
         return change
     }
 
-    /// Puts a deleted document back, with the bytes that it had before.
+    /// Puts a deleted document back, with the bytes from before the deletion.
     /// - Parameter versions: all versions of the document.
-    /// - Returns: `nil` for a document that is not deleted, or of which no version with content is left.
+    /// - Returns: `nil` for a document not deleted, and for a document without a remaining version with content.
     package static func puttingBack(
         _ document: DocumentID, _ versions: [VersionRow], by author: VersionAuthor
     ) -> DocumentChange? {
@@ -124,9 +126,9 @@ extension DocumentChange {
 
 /// How a conflict of a document ends.
 package enum Settlement: Hashable, Sendable {
-    /// One version stands in the place of all leaves.
+    /// The given version replaces all leaves.
     case keep(VersionID)
-    /// The current version stands; each rival becomes a document of its own, under these names, in the order of the rivals.
+    /// The current version stands. Each rival becomes a separate document, with these names in the order of the rivals.
     case keepBoth(names: [String])
     /// The app's bytes stand in the place of all leaves.
     case with(VersionBytes)
@@ -137,8 +139,9 @@ extension DocumentChange {
     /// - Parameters:
     ///   - versions: all versions of the document.
     ///   - isTaken: whether a row has the ID of a new document.
-    /// - Throws: `nothingFound` for a document without a conflict, or for a version that is not there or is a deletion.
-    ///   `invalidArgument` for another number of names than of rivals, and for names that no document may have.
+    /// - Throws: `nothingFound` for a document without a conflict, for a missing version, and for a deletion.
+    ///   `invalidArgument` if the number of names differs from the number of rivals, and for names forbidden to
+    ///   documents.
     package static func settling(
         _ row: DocumentRow, _ versions: [VersionRow], _ how: Settlement, by author: VersionAuthor,
         isTaken: (DocumentID) throws -> Bool
@@ -185,8 +188,8 @@ extension DocumentChange {
         }
     }
 
-    /// Puts what a program merged in the place of two leaves. Every device that merges alike makes the same version: neither its ID
-    /// nor another field depends on the device or on the time.
+    /// Replaces two leaves by the result of a program's merge. Every device with the same merge makes the same version:
+    /// no field depends on the device or on the time.
     /// - Parameter versions: all versions of the document.
     package static func merging(
         _ pair: MergePair, _ content: ContentID, _ versions: [VersionRow]

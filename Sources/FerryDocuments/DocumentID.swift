@@ -9,16 +9,17 @@ public typealias VersionID = UniqueID<VersionIDKind>
 public enum VersionIDKind {}
 
 extension UniqueID where Kind == DocumentIDKind {
-    /// No folder has more documents of one name and kind, deleted ones included.
+    /// The most documents of the same name and kind in a folder, deleted documents included.
     package static let maximumOrdinal = 1 << 20
 
-    /// Derives the ID of a new document. Two devices that make a document of one name in one folder mean one document.
+    /// Derives the ID of a new document. Two devices with a new document of the same name in the same folder mean the
+    /// same document.
     ///
-    /// The name counts in composed form, because systems write the same name in different forms. The kind counts, because a folder
-    /// and a file that two devices make under one name are two documents.
+    /// The name counts in composed form, because systems write the same name in different forms. The kind counts,
+    /// because a folder and a file of the same name from two devices are two documents.
     /// - Parameters:
     ///   - folder: `nil` at the top.
-    ///   - ordinal: tells documents apart that were made there one after another.
+    ///   - ordinal: distinguishes documents of the same name, made there in succession.
     package static func derived(
         folder: DocumentID?, name: String, kind: DocumentKind, ordinal: Int
     ) -> DocumentID {
@@ -32,9 +33,9 @@ extension UniqueID where Kind == DocumentIDKind {
         return ContentHash.hash(writer.bytes, in: ContentHash.objectNamespace)
     }
 
-    /// Derives the ID of a new document with the least ordinal that no row has.
+    /// Derives the ID of a new document with the least free ordinal.
     /// - Parameter isTaken: whether a row has an ID, shown or not.
-    /// - Throws: `limitExceeded` above `maximumOrdinal`; what `isTaken` throws.
+    /// - Throws: `limitExceeded` above `maximumOrdinal`; errors of `isTaken`.
     package static func free(
         folder: DocumentID?, name: String, kind: DocumentKind, isTaken: (DocumentID) throws -> Bool
     ) throws -> DocumentID {
@@ -48,7 +49,7 @@ extension UniqueID where Kind == DocumentIDKind {
 }
 
 extension UniqueID where Kind == VersionIDKind {
-    /// Derives the ID of a version that a program merged, so that all devices that merge alike make one version.
+    /// Derives the ID of a version merged by a program. All devices with the same merge make the same version.
     /// - Parameter supersedes: the merged versions, in any order.
     package static func merged(
         of document: DocumentID, supersedes: some Sequence<VersionID>, content: ContentID, mode: Int64

@@ -1,25 +1,25 @@
 import FerryCore
 
-/// Which versions of one document stand beside each other: what nobody has put another version in the place of.
+/// The versions of one document that no version has replaced.
 ///
-/// A leaf has no `isSuperseded`, and no other version of the document names it in `supersedes`. The second part matters where two
-/// devices insert one merged version: the later insertion takes the mark away. Leaves that nobody can tell apart count as one, and
-/// stand here by the latest.
+/// A leaf has no `isSuperseded`, and no version of the document names the leaf in `supersedes`. The second part matters
+/// if two devices insert the same merged version: the later insertion takes the mark away. Indistinguishable leaves
+/// count as one leaf. The latest represents them here.
 package struct DocumentLeaves: Sendable {
-    /// The version that the document shows; `nil` for a document without a leaf. A leaf with content, or a deletion where no leaf
-    /// has content.
+    /// The version shown by the document; `nil` for a document without a leaf. A leaf with content, or a deletion if no
+    /// leaf has content.
     package private(set) var current: VersionRow?
-    /// The other leaves with content, the latest first. Not empty: the document has a conflict.
+    /// The remaining leaves with content, the latest first. Not empty: the document has a conflict.
     package private(set) var rivals: [VersionRow] = []
-    /// The latest deletion beside a leaf with content, which beats it.
+    /// The latest deletion beside a leaf with content. The leaf beats the deletion.
     package private(set) var beatenDeletion: VersionRow?
-    /// All leaves, those that count as one and beaten deletions included; the latest first.
+    /// All leaves, the latest first. Indistinguishable leaves and beaten deletions are included.
     package private(set) var all: [VersionRow] = []
 
     /// True if nothing of the document is shown but in the trash.
     package var isDeleted: Bool { current?.content == nil }
 
-    /// - Parameter versions: all versions of one document, in any order.
+    /// - Parameter versions: all versions of a single document, in any order.
     package init(_ versions: [VersionRow]) {
         let found = LeafPlaces(of: versions.indices, in: versions)
         current = found.current.map { versions[$0] }
@@ -28,7 +28,7 @@ package struct DocumentLeaves: Sendable {
         all = found.all.map { versions[$0] }
     }
 
-    /// The leaves that nobody can tell from a version, itself included.
+    /// The leaves indistinguishable from a version, with the version included.
     func equals(of version: VersionRow) -> [VersionRow] { all.filter { $0.isEqual(to: version) } }
 }
 
@@ -40,7 +40,7 @@ struct LeafPlaces {
     /// The latest first.
     private(set) var all: [Int] = []
 
-    /// - Parameter places: where the versions of one document stand.
+    /// - Parameter places: the indices of a single document's versions.
     init(of places: some Collection<Int>, in versions: [VersionRow]) {
         all = places.filter { !versions[$0].isSuperseded }
         guard all.count > 1 else {
@@ -50,7 +50,7 @@ struct LeafPlaces {
         var named: Set<VersionID> = []
         for place in places { named.formUnion(versions[place].supersedes.filter { $0 != versions[place].id }) }
         let rest = all.filter { !named.contains(versions[$0].id) }
-        // Only a forged log has versions that supersede each other in a circle.
+        // Only a forged log has versions superseding each other in a circle.
         if !rest.isEmpty { all = rest }
         all.sort { VersionRow.isEarlier(versions[$1], versions[$0]) }
 

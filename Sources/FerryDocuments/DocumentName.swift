@@ -3,13 +3,13 @@ import Foundation
 
 /// The rules of documents' names, all of them pure.
 ///
-/// A name stays as somebody wrote it. Two names are one where their composed forms (NFC) are equal; Swift's `==` of strings compares
-/// so. Letter case counts.
+/// A name stays as written. Two names are equal if their composed forms (NFC) are equal; Swift's `==` of strings
+/// compares so. Letter case counts.
 package enum DocumentName {
     /// UTF-8 bytes of a name.
     package static let maximumBytes = ContentLimits.nameBytes
 
-    /// Why no document may have a name, in words that follow "The name"; `nil` for a good name.
+    /// The reason against a name, in words that follow "The name"; `nil` for a good name.
     package static func refusal(of name: String) -> String? {
         if name.isEmpty { return "is empty" }
         if name.utf8.elementsEqual(".".utf8) || name.utf8.elementsEqual("..".utf8) {
@@ -21,7 +21,7 @@ package enum DocumentName {
         return count > maximumBytes ? "has \(count) bytes, and \(maximumBytes) are allowed" : nil
     }
 
-    /// - Throws: `invalidArgument` for a name that no document may have.
+    /// - Throws: `invalidArgument` for a name forbidden to documents.
     package static func check(_ name: String) throws(FerryError) {
         guard let reason = refusal(of: name) else { return }
         throw FerryError(.invalidArgument, "The name “\(printable(name))” \(reason). Choose another name.")
@@ -33,13 +33,13 @@ package enum DocumentName {
         return name.unicodeScalars.count > 60 ? beginning + "…" : beginning
     }
 
-    /// The composed form (NFC), which is the same for all spellings of a name.
+    /// The composed form (NFC), the same for all spellings of a name.
     package static func composed(_ name: String) -> String {
         name.utf8.allSatisfy { $0 < 0x80 } ? name : name.precomposedStringWithCanonicalMapping
     }
 
-    /// A name that a path can have, made of what a row says. A good name stays as it is. Nobody can write a bad one by
-    /// Ferry's interface, but a row may have it all the same.
+    /// Makes a name for a path from the name in a row. A good name stays as it is. Nobody can write a bad name by
+    /// Ferry's interface, but a row may have one all the same.
     package static func shown(_ name: String) -> String {
         guard refusal(of: name) != nil else { return name }
         var scalars = String.UnicodeScalarView()
@@ -51,7 +51,7 @@ package enum DocumentName {
         return adding("", to: text)
     }
 
-    /// Divides a name before its extension. A name that begins with its only dot has none.
+    /// Divides a name before the extension. A name whose only dot comes first has no extension.
     package static func divided(_ name: String) -> (stem: Substring, suffix: Substring) {
         guard let dot = name.lastIndex(of: "."), dot > name.startIndex, name.index(after: dot) < name.endIndex else {
             return (name[...], "")
@@ -59,10 +59,10 @@ package enum DocumentName {
         return (name[..<dot], name[dot...])
     }
 
-    /// Puts a text before a name's extension, and cuts the name so that the result has `maximumBytes` at most.
+    /// Puts a text before a name's extension, and cuts the name down to `maximumBytes` at most.
     ///
-    /// What is cut are whole characters at the end of the part before the extension. An extension of more than half a name counts
-    /// as none. A first character that alone is too long is cut between Unicode scalars.
+    /// The cut removes whole characters at the end of the part before the extension. An extension of more than half a
+    /// name counts as none. If even the first character is too long, the cut falls between Unicode scalars.
     /// - Parameter text: much shorter than `maximumBytes`.
     package static func adding(_ text: String, to name: String) -> String {
         var (stem, suffix) = divided(name)
@@ -92,14 +92,14 @@ package enum DocumentName {
 }
 
 extension DocumentName {
-    /// The names that documents of one folder show: of equal names the first keeps its own. The others, in their order, get the least
-    /// number from 2 on that makes a name nobody in the folder has.
+    /// The names shown by the documents of one folder. The first of equal names stays. Each later name, in order, gets
+    /// the least number from 2 on that makes a free name in the folder.
     /// - Parameter names: in the order of `DocumentRow.isNamedBefore`.
     static func told(_ names: [String]) -> [String] {
         var taken: Set<String> = []
         let others = names.indices.filter { !taken.insert(names[$0]).inserted }
         var result = names
-        // A number that was taken stays so. The bytes of a name decide how it is cut.
+        // A taken number stays taken. The bytes of a name decide the cut.
         var numbers: [[UInt8]: Int] = [:]
         for place in others {
             let key = Array(names[place].utf8)

@@ -1,6 +1,6 @@
 import FerryCore
 
-/// Where a document is: the names of its folders and its own, from the top.
+/// The place of a document: the names of the folders from the top, and the document's name.
 ///
 /// Names are as somebody wrote them. Paths are equal where their names' composed forms are.
 package struct DocumentPath: Hashable, Sendable {
@@ -10,20 +10,20 @@ package struct DocumentPath: Hashable, Sendable {
     /// No name is empty, `.` or `..`, has a slash or a NUL, or is longer than 255 bytes.
     package let names: [String]
 
-    /// The top, which has no name.
+    /// The top, without a name.
     package static let top = DocumentPath(unchecked: [])
 
     private init(unchecked names: [String]) { self.names = names }
 
-    /// Reads a path such as `Scores/Trio.pdf`. A slash at the beginning, at the end, or behind another slash says nothing, and
+    /// Reads a path such as `Scores/Trio.pdf`. Slashes at the beginning, at the end, or in a row mean nothing more, and
     /// `/` is the top.
-    /// - Throws: `invalidArgument` for a text without a name, and for a name that no document may have. `limitExceeded` for more than
-    ///   `maximumNames` names.
+    /// - Throws: `invalidArgument` for a text without a name, and for a name forbidden to documents. `limitExceeded`
+    ///   for more than `maximumNames` names.
     package init(_ text: String) throws(FerryError) {
         guard !text.isEmpty else {
             throw FerryError(.invalidArgument, "The path of a document is empty. The top is “/”.")
         }
-        // By bytes: a slash with an accent is a character of its own, and still parts names on a disk.
+        // By bytes: a slash with an accent is a separate character in Swift, and still parts names on a disk.
         let parts = text.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
         try self.init(names: parts)
     }

@@ -6,24 +6,25 @@ package protocol DocumentTables {
     func document(_ id: DocumentID) throws -> DocumentRow?
     /// All versions of a document.
     func versions(of document: DocumentID) throws -> [VersionRow]
-    /// The documents whose row names a folder; `nil` for the top.
+    /// The documents with a given folder in their row; `nil` for the top.
     func documents(in folder: DocumentID?) throws -> [DocumentID]
-    /// How a document was shown before the change; `nil` for one that was not there.
+    /// A document's entry before the change; `nil` for a document not yet there.
     func entry(_ id: DocumentID) throws -> DocumentTree.Entry?
-    /// The documents that were shown in a folder before the change; `nil` for the top.
+    /// The documents shown in a folder before the change; `nil` for the top.
     func shown(in folder: DocumentID?) throws -> [DocumentID]
 }
 
-/// What a change of some documents changes in the tree, without a look at all others.
+/// The difference in the tree after a change of some documents, without a scan of all documents.
 ///
-/// The region begins with the changed documents and goes up: by what rows say, and by what was shown before. So every folder that may appear
-/// or vanish is in the region, and every cycle that begins or ends. To the region belongs what lies in its folders, because documents of one
-/// folder share names. All other documents stay as they were. The time is that of the region: with a large folder it is long.
+/// The region begins with the changed documents and goes up, by the rows and by the entries before. So the region has
+/// every folder that may appear or vanish, and every cycle that begins or ends. The documents in the region's folders
+/// belong to the region, because documents of one folder share names. All remaining documents stay as they were. The
+/// time depends on the region: with a large folder the time is long.
 package enum DocumentRegion {
     /// - Parameters:
-    ///   - changed: every document whose row changed, or one of whose versions did; new and removed ones, too.
+    ///   - changed: every document with a changed row or a changed version; new and removed documents, too.
     ///   - size: the bytes of a content, where they are known.
-    /// - Returns: what is different from the entries before.
+    /// - Returns: the differences from the entries before.
     package static func difference(
         changed: Set<DocumentID>, in tables: some DocumentTables, size: (ContentID) -> Int? = { _ in nil }
     ) throws -> DocumentTree.Difference {
@@ -50,7 +51,7 @@ package enum DocumentRegion {
         return difference
     }
 
-    /// Documents with all folders above them, by their rows and by what was shown.
+    /// Documents with all folders above them, by their rows and by the entries before.
     private static func above(
         _ documents: Set<DocumentID>, _ tables: some DocumentTables
     ) throws -> Set<DocumentID> {

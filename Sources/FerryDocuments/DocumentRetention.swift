@@ -1,19 +1,19 @@
 import FerryCore
 
-/// Which versions and documents go, by their age: a pure function of the tables and the time.
+/// The versions and documents to remove by age: a pure function of the tables and the time.
 ///
-/// - A version that another stands in the place of stays for a day. Then the last one of each day stays for thirty days.
-/// - A deleted document stays for thirty days, with everything that it takes to put it back.
-/// - Leaves stay for ever, and so does what a merge of them begins with.
+/// - A replaced version stays for a day. Then the last version of each day stays for thirty days.
+/// - A deleted document stays for thirty days, with all versions needed to put the document back.
+/// - Leaves stay for ever, and so do the bases of their merges.
 ///
-/// A version's age counts from when another was put in its place. Ages come from the clocks of those who made versions. So a clock
-/// that is ahead keeps longer; one that is behind may let go of what is in no leaf, and of nothing else.
+/// A version's age counts from the time of the replacement. Ages come from the clocks of the versions' authors. A clock
+/// that is ahead keeps versions longer. A clock that is behind may release versions too early, but never a leaf.
 package struct DocumentRetention: Hashable, Sendable {
     package static let dayMilliseconds: Int64 = 86_400_000
 
     /// How long every superseded version stays.
     package var versionMilliseconds = dayMilliseconds
-    /// How long one version a day stays.
+    /// How long the last version of each day stays.
     package var dailyMilliseconds = 30 * dayMilliseconds
     /// How long a deleted document stays.
     package var trashMilliseconds = 30 * dayMilliseconds
@@ -31,7 +31,7 @@ package struct DocumentRetention: Hashable, Sendable {
         return retention
     }()
 
-    /// One version a day and deleted documents stay for so many days; `nil` for none, or too many.
+    /// Keeps a version a day and deleted documents for so many days; `nil` for no days, or too many.
     package init?(days: Int64) {
         guard (1...Int64(Self.maximumDays)).contains(days) else { return nil }
         dailyMilliseconds = days * Self.dayMilliseconds
@@ -41,13 +41,14 @@ package struct DocumentRetention: Hashable, Sendable {
     /// How many days deleted documents stay; `nil`: for ever.
     package var days: Int? { self == .forever ? nil : Int(trashMilliseconds / Self.dayMilliseconds) }
 
-    /// What goes, as a plan. One transaction carries it out.
+    /// The rows to remove, as a plan. A single transaction carries the plan out.
     package struct Plan: Hashable, Sendable {
-        /// By ascending ID. Whatever lies in one of them goes as well.
+        /// By ascending ID. Everything inside these documents goes as well.
         package var documents: [DocumentID] = []
         /// By ascending ID; all versions of those documents are among them.
         package var versions: [VersionID] = []
-        /// Versions whose `superseded` becomes 1: no leaves, and without the mark. The versions that say so may go.
+        /// Versions that get the mark `superseded`: no leaves, but without the mark so far. The versions that supersede
+        /// them may go.
         package var superseded: [VersionID] = []
 
         package init() {}
@@ -83,7 +84,7 @@ package struct DocumentRetention: Hashable, Sendable {
 
     // MARK: Trash
 
-    /// The deleted documents whose time is over, and in which nothing lies that stays.
+    /// The expired deleted documents with no remaining document inside.
     private func expired(
         _ documents: [DocumentRow], _ versions: [DocumentID: [VersionRow]], _ now: Int64
     ) -> Set<DocumentID> {
@@ -103,7 +104,8 @@ package struct DocumentRetention: Hashable, Sendable {
     private func isExpired(_ row: DocumentRow, _ versions: [VersionRow], _ now: Int64) -> Bool {
         let leaves = DocumentLeaves(versions)
         guard leaves.isDeleted else { return false }
-        // Without a leaf nothing says when. Such a row is what is left where somebody renamed what somebody else removed.
+        // Without a leaf the time of the deletion is unknown. Such a row remains after a rename and a removal on two
+        // devices.
         let since = leaves.current?.madeMilliseconds ?? row.namedMilliseconds ?? .min
         return isOver(since, trashMilliseconds, now)
     }
@@ -115,7 +117,7 @@ package struct DocumentRetention: Hashable, Sendable {
 
     // MARK: Versions
 
-    /// The versions of one document that go.
+    /// The versions of a document to remove.
     private func superfluous(_ versions: [VersionRow], _ leaves: DocumentLeaves, _ now: Int64) -> [VersionID] {
         let (needed, daily) = (needed(versions, leaves), lastOfDays(versions))
         let ends = endings(versions)
@@ -126,7 +128,7 @@ package struct DocumentRetention: Hashable, Sendable {
         }.map(\.id)
     }
 
-    /// The leaves, what they deleted, and what merges of them begin with.
+    /// The leaves, the versions deleted by them, and the bases of their merges.
     private func needed(_ versions: [VersionRow], _ leaves: DocumentLeaves) -> Set<VersionID> {
         var needed = Set(leaves.all.map(\.id))
         for deletion in leaves.all where deletion.content == nil { needed.formUnion(deletion.supersedes) }
@@ -137,7 +139,7 @@ package struct DocumentRetention: Hashable, Sendable {
         return needed
     }
 
-    /// Of each day the last version with content that was made then.
+    /// Of each day the last version with content made on the day.
     private func lastOfDays(_ versions: [VersionRow]) -> Set<VersionID> {
         var last: [Int64: VersionRow] = [:]
         for version in versions where version.content != nil {
@@ -148,8 +150,8 @@ package struct DocumentRetention: Hashable, Sendable {
         return Set(last.values.map(\.id))
     }
 
-    /// When another version was put in the place of each, in milliseconds since the Unix epoch. Where that version is gone, the next
-    /// one that is left says when.
+    /// The time of each version's replacement, in milliseconds since the Unix epoch. If the replacing version is gone,
+    /// the time of the next remaining version counts.
     private func endings(_ versions: [VersionRow]) -> [VersionID: Int64] {
         var ends: [VersionID: Int64] = [:]
         for version in versions {

@@ -1,12 +1,12 @@
 import FerryCore
 
-/// What a document is. The numbers are those of `ferry_document.kind`.
+/// The kind of a document. The numbers are those of `ferry_document.kind`.
 package enum DocumentKind: Int, Hashable, Sendable, CaseIterable {
     case file = 0
     case folder = 1
-    /// A directory that counts as one document.
+    /// A directory that counts as a single document.
     case package = 2
-    /// A symbolic link; its content is the target's path.
+    /// A symbolic link; the content is the target's path.
     case link = 3
 }
 
@@ -15,7 +15,7 @@ package struct DocumentRow: Hashable, Sendable {
     package var id: DocumentID
     /// `nil` at the top.
     package var folder: DocumentID?
-    /// As somebody wrote it.
+    /// As written by the author.
     package var name: String
     package var kind: DocumentKind
     /// When the document was last renamed or moved, in milliseconds since the Unix epoch; `nil` if never.
@@ -31,7 +31,7 @@ package struct DocumentRow: Hashable, Sendable {
         self.namedMilliseconds = namedMilliseconds
     }
 
-    /// The order in which documents take places and names: who was never renamed comes first.
+    /// The order in which documents take places and names: documents never renamed come first.
     static func isNamedBefore(_ left: DocumentRow, _ right: DocumentRow) -> Bool {
         switch (left.namedMilliseconds, right.namedMilliseconds) {
         case (nil, nil): left.id < right.id
@@ -42,19 +42,19 @@ package struct DocumentRow: Hashable, Sendable {
     }
 }
 
-/// A row of `ferry_version`. A deletion is a version without a content, and putting back a version with one.
+/// A row of `ferry_version`. A deletion is a version without a content, and putting back is a version with a content.
 package struct VersionRow: Hashable, Sendable {
     package var id: VersionID
     package var document: DocumentID
     /// `nil`: the document is deleted by this version. A folder's versions have the empty content.
     package var content: ContentID?
-    /// The versions in whose place this one was put, ascending. The column has their bytes one after another.
+    /// The versions replaced by this version, ascending. The column has their bytes in a row.
     package var supersedes: [VersionID]
-    /// True once another version stands in this one's place. Never becomes false again.
+    /// True once a version has replaced this version. Never becomes false again.
     package var isSuperseded: Bool
     /// When the version was made, in milliseconds since the Unix epoch.
     package var madeMilliseconds: Int64
-    /// Who made the version; `nil` for a merge that every device makes alike.
+    /// The author device; `nil` for a merge made alike by every device.
     package var device: DeviceID?
     /// When the file was last written to, in microseconds since the Unix epoch.
     package var modifiedMicroseconds: Int64
@@ -77,12 +77,12 @@ package struct VersionRow: Hashable, Sendable {
         self.mode = mode
     }
 
-    /// True for versions of one document that nobody can tell apart: two deletions, or one content with one mode.
+    /// True for indistinguishable versions of a document: two deletions, or the same content with the same mode.
     func isEqual(to other: VersionRow) -> Bool {
         content == other.content && (content == nil || mode == other.mode)
     }
 
-    /// The order of versions: by time, then by device, then by ID. The last one is current.
+    /// The order of versions: by time, then by device, then by ID. The last version is current.
     static func isEarlier(_ left: VersionRow, _ right: VersionRow) -> Bool {
         if left.madeMilliseconds != right.madeMilliseconds { return left.madeMilliseconds < right.madeMilliseconds }
         switch (left.device, right.device) {

@@ -1,11 +1,11 @@
 import FerryCore
 
-/// What is different between two trees: which rows of what is shown have to be written, and of what whoever watches is told.
+/// The difference between two trees: the rows to write for the visible documents, and the news for watchers.
 extension DocumentTree {
     package struct Difference: Hashable, Sendable {
-        /// Entries that are new or not as they were, by ascending ID.
+        /// New and changed entries, by ascending ID.
         package var changed: [Entry] = []
-        /// Documents that are gone altogether, by ascending ID.
+        /// Documents gone altogether, by ascending ID.
         package var removed: [DocumentID] = []
 
         package init() {}

@@ -1,42 +1,44 @@
 import FerryCore
 
-/// What is shown: a pure function of the tables (Docs/DocumentRules.md). It takes O(n log n) for n rows, and does not depend on their order.
+/// The visible documents: a pure function of the tables (Docs/DocumentRules.md). The function takes O(n log n) for n
+/// rows, and does not depend on their order.
 ///
 /// Invariants:
-/// - Every document that has a leaf with content is shown, and so are all folders around it.
-/// - Two shown documents of one folder have names that differ in composed form, and every shown name may stand in a path.
+/// - Every document with a content leaf is shown, and so are all folders around it.
+/// - Two shown documents of one folder have names with different composed forms, and every shown name may stand in a
+///   path.
 /// - Folders never lie below themselves.
 package struct DocumentTree: Sendable {
-    /// Why a document is shown at the top, and not where its row says.
+    /// The reason for showing a document at the top, in place of the row's folder.
     package enum Misplacement: Hashable, Sendable {
-        /// Folders were moved below each other, and this one was moved last.
+        /// Folders were moved below each other, and this folder was moved last.
         case cycle
         /// The folder's row is missing, or is no folder's.
         case noFolder
     }
 
-    /// A document as it is shown, or as it lies in the trash.
+    /// A document as shown, or in the trash.
     package struct Entry: Hashable, Sendable {
         package let id: DocumentID
         package let kind: DocumentKind
-        /// The folder in which the document is shown; `nil` at the top.
+        /// The folder around the shown document; `nil` at the top.
         package internal(set) var folder: DocumentID?
-        /// The name under which the document is shown. In the trash: the row's name.
+        /// The shown name. In the trash: the row's name.
         package internal(set) var name: String
-        /// False for what lies in the trash. A deleted folder is shown as long as something below it is.
+        /// False for a document in the trash. A deleted folder is shown as long as something below it is.
         package internal(set) var isShown = false
         /// True if all leaves are deletions, or there is no leaf.
         package internal(set) var isDeleted = true
-        /// The version that is shown; of a deleted document, the deletion. `nil` without a leaf.
+        /// The shown version; of a deleted document, the deletion. `nil` without a leaf.
         package internal(set) var version: VersionID?
-        /// The content of that version.
+        /// The content of the shown version.
         package internal(set) var content: ContentID?
-        /// The bytes of that content, where its size is known.
+        /// The bytes of the content, if the size is known.
         package internal(set) var size: Int?
         package internal(set) var modifiedMicroseconds: Int64?
-        /// The versions beside that one, the latest first. Not empty: the document has a conflict.
+        /// The versions beside the shown version, the latest first. Not empty: the document has a conflict.
         package internal(set) var rivals: [VersionID] = []
-        /// A deletion by somebody who did not know of the version that is shown.
+        /// A deletion by an author without knowledge of the shown version.
         package internal(set) var beatenDeletion: VersionID?
         package internal(set) var misplacement: Misplacement?
     }
@@ -57,8 +59,8 @@ package struct DocumentTree: Sendable {
     }
 
     /// A part of a tree.
-    /// - Parameter outside: how documents were shown that nothing changed in or below. They stay where they were, and are shown if they
-    ///   were, unless the part has the folder that their row names.
+    /// - Parameter outside: the former entries of documents without a change in or below them. Each stays in place, and
+    ///   stays shown if it was shown. The exception is a document whose row names a folder of the part.
     init(
         documents: [DocumentRow], versions: [VersionRow], outside: [DocumentID: Entry], size: (ContentID) -> Int?
     ) {
@@ -66,7 +68,7 @@ package struct DocumentTree: Sendable {
         (entries, byFolder) = builder.build(size)
     }
 
-    /// A document; `nil` for an unknown one.
+    /// A document by ID; `nil` for an unknown document.
     package subscript(id: DocumentID) -> Entry? { place(id).map { entries[$0] } }
 
     /// The shown documents of a folder, by ascending ID.
@@ -76,7 +78,7 @@ package struct DocumentTree: Sendable {
         return place(folder).map { byFolder[$0 + 1].map { entries[$0] } } ?? []
     }
 
-    /// Where a document is shown; `nil` for one that is not shown.
+    /// The path of a shown document; `nil` for a document not shown.
     package func path(of id: DocumentID) -> [String]? {
         var names: [String] = []
         var next: DocumentID? = id

@@ -1,15 +1,16 @@
-/// The shortest way from one sequence of lines to another (Myers, "An O(ND) Difference Algorithm and Its Variations", 1986).
+/// The shortest way between two sequences of lines (Myers, "An O(ND) Difference Algorithm and Its Variations", 1986).
 enum LineDifference {
     /// More inserted and deleted lines are not looked for: the memory grows with the square of their number, to 16 MB.
     static let maximumEdits = 2000
 
-    /// Lines that others stand in the place of. One range may be empty.
+    /// Old lines and the new lines in their place. A range may be empty, but not both.
     struct Edit: Equatable {
         var old: Range<Int>
         var new: Range<Int>
     }
 
-    /// The edits from one sequence to another, ascending. At least one equal line stands between two of them.
+    /// The edits from the old sequence to the new sequence, ascending. At least one equal line stands between two
+    /// edits.
     /// - Parameters: numbers of lines; equal lines have equal numbers.
     /// - Returns: `nil` beyond `maximumEdits`.
     static func edits(from old: [Int], to new: [Int]) -> [Edit]? {
@@ -23,7 +24,7 @@ enum LineDifference {
         return gathered(steps)
     }
 
-    /// A line that goes or comes, at a place in either sequence.
+    /// A removed or inserted line, at a place in either sequence.
     private struct Step {
         var old: Int
         var new: Int
@@ -46,7 +47,7 @@ enum LineDifference {
     /// The steps in ascending order.
     private static func steps(_ old: ArraySlice<Int>, _ new: ArraySlice<Int>) -> [Step]? {
         let limit = min(old.count + new.count, maximumEdits)
-        // Of each number of steps: on each diagonal the place in `old` that is reached furthest.
+        // For each number of steps: the furthest reached place in `old` on each diagonal.
         var reached: [[Int32]] = []
         for count in 0...limit {
             var row = [Int32](repeating: 0, count: 2 * count + 1)

@@ -1,7 +1,7 @@
-/// Merges two texts that were made of one, line by line: the merge `lines`.
+/// Merges two texts with a common base, line by line: the merge `lines`.
 ///
-/// Edits of the two sides are both taken where at least one line of the base stands between them. Edits that overlap or touch are
-/// refused, unless both sides made the same edit. So no line that anybody wrote is lost, and none stands twice.
+/// Edits of both sides are taken if at least one line of the base stands between them. Edits that overlap or touch are
+/// refused, unless both sides made the same edit. So no written line is lost, and none stands twice.
 package enum LineMerge {
     /// Longer texts are not merged, in bytes and in lines.
     package static let maximumBytes = 16 << 20
@@ -29,11 +29,11 @@ package enum LineMerge {
         var lines: [ArraySlice<UInt8>]
         var edits: [LineDifference.Edit]
 
-        /// The lines that an edit puts in the place of the base's.
+        /// The new lines of an edit, in place of the base's lines.
         func replacement(_ edit: LineDifference.Edit) -> ArraySlice<ArraySlice<UInt8>> { lines[edit.new] }
     }
 
-    /// The text's lines, each with the line feed at its end.
+    /// The text's lines, each with the final line feed.
     private static func lines(_ text: [UInt8]) -> [ArraySlice<UInt8>] {
         var (lines, start) = ([ArraySlice<UInt8>](), 0)
         for (place, byte) in text.enumerated() where byte == UInt8(ascii: "\n") {

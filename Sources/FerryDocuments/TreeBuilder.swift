@@ -1,6 +1,6 @@
 import FerryCore
 
-/// Makes a `DocumentTree`: leaves, places, what is shown, names, in this order.
+/// Makes a `DocumentTree`: leaves, places, visibility and names, in this order.
 struct TreeBuilder {
     /// By ascending ID.
     private let documents: [DocumentRow]
@@ -17,11 +17,11 @@ struct TreeBuilder {
             self.documents.enumerated().map { ($0.element.id, $0.offset) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The documents, and the places of the shown ones by folder, the top first.
+    /// The documents, and the places of the shown documents by folder, the top first.
     func build(_ size: (ContentID) -> Int?) -> ([DocumentTree.Entry], Grouping) {
         let (folders, misplacements) = folders()
         var entries = documents.enumerated().map { place, row in
-            // Nothing changed in the versions of what is outside.
+            // The versions of documents outside did not change.
             var entry = outside[row.id] ?? DocumentTree.Entry(id: row.id, kind: row.kind, name: row.name)
             entry.folder = folders[place].map { documents[$0].id }
             (entry.name, entry.isShown) = (row.name, false)
@@ -37,7 +37,7 @@ struct TreeBuilder {
         return (entries, byFolder)
     }
 
-    /// The versions that documents show, by rule 1.
+    /// The versions shown by documents, by rule 1.
     private func decideVersions(_ entries: inout [DocumentTree.Entry], _ size: (ContentID) -> Int?) {
         let byDocument = Grouping(count: documents.count, versions.map { placeOf[$0.document] })
         for place in documents.indices where outside[documents[place].id] == nil {
@@ -53,7 +53,7 @@ struct TreeBuilder {
         }
     }
 
-    /// Shows what is not deleted, and all folders around it: rule 2.
+    /// Shows documents without a deletion, and all folders around them: rule 2.
     private func show(_ entries: inout [DocumentTree.Entry], _ folders: [Int?]) {
         for place in entries.indices
         where !entries[place].isDeleted || outside[entries[place].id]?.isShown ?? false {
@@ -80,7 +80,7 @@ struct TreeBuilder {
                 misplacements[place] = .noFolder
             }
         }
-        // The walk on which a place was first met. A walk that meets itself has found a cycle.
+        // The first walk over each place. A walk back into itself has found a cycle.
         var walks = [Int](repeating: -1, count: documents.count)
         for start in documents.indices {
             var next: Int? = start
@@ -96,7 +96,7 @@ struct TreeBuilder {
         return (folders, misplacements)
     }
 
-    /// The folder of a cycle that was moved last.
+    /// The folder of a cycle with the latest move.
     private static func last(of first: Int, _ folders: [Int?], _ documents: [DocumentRow]) -> Int {
         var last = first
         var next = folders[first]
@@ -107,7 +107,7 @@ struct TreeBuilder {
         return last
     }
 
-    /// Gives the shown documents of one folder their names: rule 4.
+    /// Gives the shown documents of a folder their names: rule 4.
     private func name(_ entries: inout [DocumentTree.Entry], _ places: ArraySlice<Int>) {
         for place in places { entries[place].name = DocumentName.shown(entries[place].name) }
         var seen: Set<String> = []

@@ -1,15 +1,16 @@
 import FerryCore
 
-/// The past of one document: which version was put in the place of which. Versions in between may be gone.
+/// The past of a single document: how versions replaced each other. Versions in between may be gone.
 package struct VersionHistory: Sendable {
     private let versions: [VersionID: VersionRow]
 
-    /// - Parameter versions: all versions of one document, in any order.
+    /// - Parameter versions: all versions of a single document, in any order.
     package init(_ versions: [VersionRow]) {
         self.versions = Dictionary(versions.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// All versions that are still there and lie behind others. One of those others is among them where it lies behind another one.
+    /// All remaining versions behind the given versions. A given version is included if it lies behind a second given
+    /// version.
     private func past(of versions: some Sequence<VersionRow>) -> Set<VersionID> {
         var found: Set<VersionID> = []
         var next = versions.flatMap(\.supersedes)
@@ -20,23 +21,23 @@ package struct VersionHistory: Sendable {
         return found
     }
 
-    /// Whether a deletion took away a version that lies behind another one. A deletion that dropped a rival alone says nothing of the
-    /// version that is shown.
+    /// Whether a deletion took away a version behind a given version. A deletion of a rival alone says nothing of the
+    /// shown version.
     func deletes(_ deletion: VersionRow, behind version: VersionRow) -> Bool {
-        // A version may be gone that the other one names.
+        // A version named by `version` may be gone.
         let behind = past(of: [version]).union(version.supersedes)
         return deletion.supersedes.isEmpty || deletion.supersedes.contains { behind.contains($0) }
     }
 
-    /// The nearest version behind both; `nil` where there is none, or several of which none lies behind another. Several would
-    /// each make another merge, and one of these might take an edit back.
+    /// The nearest version behind both. `nil` without such a version, and for several of them with none behind another.
+    /// Each of several would give a different merge, and such a merge might undo an edit.
     package func base(of ours: VersionRow, _ theirs: VersionRow) -> VersionRow? {
         let common = past(of: [ours]).intersection(past(of: [theirs]))
         let nearest = common.subtracting(past(of: common.compactMap { versions[$0] }))
         return nearest.count == 1 ? nearest.first.flatMap { versions[$0] } : nil
     }
 
-    /// The latest version with content behind the leaves of a deleted document: what is put back.
+    /// The latest version with content behind the leaves of a deleted document: the version to put back.
     package var beforeDeletion: VersionRow? {
         let leaves = DocumentLeaves(Array(versions.values))
         guard leaves.isDeleted else { return nil }
@@ -54,9 +55,10 @@ package struct VersionHistory: Sendable {
         return found
     }
 
-    /// The pairs of leaves that a program may merge, in the order in which they are tried: the current version with each rival.
+    /// The pairs of leaves open to a program's merge, in the order of the attempts: the current version with each
+    /// rival.
     ///
-    /// A pair in which two programs merged the same versions is none: programs that do not agree would merge for ever.
+    /// Two different merges of the same versions are no pair: programs in disagreement would merge for ever.
     package var mergePairs: [MergePair] {
         let leaves = DocumentLeaves(Array(versions.values))
         guard let ours = leaves.current, ours.content != nil else { return [] }
@@ -68,7 +70,7 @@ package struct VersionHistory: Sendable {
     }
 }
 
-/// Two leaves of a document that a program may merge.
+/// Two leaves of a document, open to a program's merge.
 package struct MergePair: Hashable, Sendable {
     /// The nearest version behind both; `nil` where none is left. May be a deletion.
     package let base: VersionRow?
@@ -76,7 +78,7 @@ package struct MergePair: Hashable, Sendable {
     package let ours: VersionRow
     package let theirs: VersionRow
 
-    /// The mode of a merge: who changed it since the base decides; else both modes' bits together.
+    /// The mode of a merge: the side with a change since the base decides; else both modes' bits together.
     var mode: Int64 {
         guard let base, base.content != nil else { return ours.mode | theirs.mode }
         if ours.mode == base.mode { return theirs.mode }

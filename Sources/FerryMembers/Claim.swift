@@ -1,7 +1,7 @@
 import FerryCore
 import FerrySeal
 
-/// A newcomer's wish to be let in, in its own directory (Docs/Format.md, "Claims").
+/// A newcomer's request for admission, in the newcomer's own directory (Docs/Format.md, "Claims").
 package struct Claim: Hashable, Sendable {
     /// The bytes of every claim.
     package static let length = 240
@@ -9,17 +9,17 @@ package struct Claim: Hashable, Sendable {
     private static let currentVersion: UInt8 = 1
     private static let proofOffset = 144
     private static let signatureOffset = 176
-    /// The bytes of the hash that are shown as words: six of them.
+    /// The number of hashed bytes shown as words: 12 bytes make six words.
     private static let wordBytes = 12
 
-    /// By a code or by words; no other way has a claim.
+    /// `code` or `words`; a claim has no further way.
     package let way: Admission.Way
     package let container: ContainerID
     package let device: DeviceID
     package let keys: DevicePublicKeys
-    /// The first record as the newcomer sees it.
+    /// The hash of the first record, as the newcomer sees the record.
     package let genesis: RecordHash
-    /// When it was made by the newcomer's wall clock, in milliseconds since the Unix epoch.
+    /// The time of making by the newcomer's wall clock, in milliseconds since the Unix epoch.
     package let milliseconds: UInt64
     /// The whole file.
     package let bytes: [UInt8]
@@ -28,7 +28,7 @@ package struct Claim: Hashable, Sendable {
     package let hash: [UInt8]
 
     /// Makes the claim of a newcomer.
-    /// - Parameter code: the invitation's, by which it asks; `nil`: by words.
+    /// - Parameter code: the code of the invitation; `nil` for a claim by words.
     package init(by keys: DeviceKeys, code: SecretCode?, genesis: RecordHash, milliseconds: UInt64) throws {
         var writer = ByteWriter(reservingCapacity: Self.length)
         writer.write(contentsOf: Self.magic)
@@ -45,9 +45,9 @@ package struct Claim: Hashable, Sendable {
         try self.init(decoding: writer.bytes, container: keys.container)
     }
 
-    /// Reads a claim and holds its signature against its own keys.
-    /// - Throws: `formatTooNew`, `foreignFile` for another container's, `fileNotThereYet` for a beginning of one, `damagedFile`.
-    ///   The caller adds the path.
+    /// Reads a claim and checks the signature with the keys in the claim.
+    /// - Throws: `formatTooNew`, `foreignFile` for a claim of a different container, `fileNotThereYet` for a beginning
+    ///   of a claim, `damagedFile`. The caller adds the path.
     package init(decoding bytes: [UInt8], container expected: ContainerID) throws(FerryError) {
         var reader = ByteReader(bytes)
         guard bytes.prefix(4).elementsEqual(Self.magic.prefix(bytes.count)) else {
@@ -73,7 +73,7 @@ package struct Claim: Hashable, Sendable {
         self.way = way
         device = try reader.readID()
         keys = try DevicePublicKeys(signing: Array(try reader.read(32)), box: Array(try reader.read(32)))
-        genesis = RecordHash(bytes: try reader.read(SealSuite.hashLength)) ?? .none  // 32 bytes always make one
+        genesis = RecordHash(bytes: try reader.read(SealSuite.hashLength)) ?? .none  // 32 bytes always make a hash
         milliseconds = try reader.read64()
         self.bytes = bytes
         hash = SealSuite.digest(bytes[..<Self.signatureOffset])
@@ -88,7 +88,7 @@ package struct Claim: Hashable, Sendable {
 
     // MARK: By code
 
-    /// Whether who made it has the code of an invitation.
+    /// Whether the claim's author has the code of an invitation.
     package func isProved(by invitation: KeyFile.Invitation) -> Bool {
         way == .code
             && SealSuite.isAuthenticator(
@@ -96,12 +96,12 @@ package struct Claim: Hashable, Sendable {
                 under: invitation.claimKey)
     }
 
-    /// The proof of the inviting device to the newcomer, that it made the code and has seen this claim.
+    /// The inviting device's proof to the newcomer: the inviting device made the code and has seen this claim.
     package func answer(by invitation: KeyFile.Invitation, of inviting: DeviceID, _ keys: DevicePublicKeys) -> [UInt8] {
         SealSuite.authenticator(invitation.answerKey, Self.answered(genesis, hash, inviting, keys))
     }
 
-    /// Whether a device that let this claim's in had made the code: the newcomer believes nothing else.
+    /// Whether the admitting device of this claim had made the code. The newcomer believes nothing else.
     package func isAnswer(
         _ answer: [UInt8], by inviting: DeviceID, _ keys: DevicePublicKeys, under invitation: KeyFile.Invitation
     ) -> Bool {
@@ -109,7 +109,7 @@ package struct Claim: Hashable, Sendable {
             answer, of: Self.answered(genesis, hash, inviting, keys), under: invitation.answerKey)
     }
 
-    /// Whether a device answered another claim by the same code: then the code lets in nobody else.
+    /// Whether a device answered a different claim by the same code. The code then lets in nobody else.
     package func isBeaten(
         by admission: Admission, of inviting: DeviceID, _ keys: DevicePublicKeys, under invitation: KeyFile.Invitation
     ) -> Bool {
@@ -127,7 +127,8 @@ package struct Claim: Hashable, Sendable {
 
     // MARK: By words
 
-    /// Six words that a person carries from the newcomer's screen: they bind the newcomer to the container and the reverse.
+    /// Six words for a person to carry from the newcomer's screen. The words bind the newcomer to the container and the
+    /// reverse.
     package var words: String {
         let content = Array(bytes[..<Self.proofOffset])
         return Proquints.encode(Array(SealSuite.hash("words", genesis.bytes, content).prefix(Self.wordBytes)))
@@ -135,11 +136,11 @@ package struct Claim: Hashable, Sendable {
 }
 
 extension KeyFile.Invitation {
-    /// Whether a claim may be let in by it now.
+    /// Whether the invitation may let a claim in now.
     /// - Parameter milliseconds: the wall clock of the device that made the invitation.
     package func admits(_ claim: Claim, genesis: RecordHash, milliseconds: UInt64) -> Bool {
         guard self.claim == nil || self.claim == claim.hash else { return false }
-        // A claim that it was bound to in time is let in, however long that took.
+        // A claim bound to the invitation in time is let in, however long the admission took.
         guard self.claim != nil || milliseconds < endMilliseconds else { return false }
         return claim.genesis == genesis && claim.isProved(by: self)
     }

@@ -1,14 +1,15 @@
 import FerryCore
 import FerrySeal
 
-/// The secrets of epochs that a device, or the recovery key, can open: by wraps for it, and by the rings of those epochs.
+/// The secrets of epochs within reach of a device or the recovery key: by wraps for the receiver, and by the rings of
+/// those epochs.
 ///
-/// Records may come in any order, and again. Only records that count are taken (`MemberGraph.contains`).
+/// Records may come in any order, and again. Callers pass only records in the graph (`MemberGraph.contains`).
 package struct EpochKeyring: Sendable {
     private var secrets: [EpochID: EpochSecret] = [:]
     /// Rings whose epochs' secrets are not here.
     private var closedRings: [EpochID: [[UInt8]]] = [:]
-    /// What should have been opened, and could not be: a wrong wrap for this device, or a wrong ring. Of each epoch the last one.
+    /// Failures to open a wrap for this device or a ring. Of each epoch the last failure.
     package private(set) var faults: [EpochID: FerryError] = [:]
 
     package init() {}
@@ -19,7 +20,7 @@ package struct EpochKeyring: Sendable {
     /// All secrets, in the order of their IDs.
     package var all: [EpochSecret] { secrets.values.sorted { $0.id < $1.id } }
 
-    /// Takes what a record that counts has for a receiver.
+    /// Takes the epochs of a record in the graph for a receiver.
     /// - Parameter receiver: the device of the keys, or `MemberRecord.recoveryAuthor` with the recovery key's.
     package mutating func take(_ record: MemberRecord, with keys: DeviceKeys, as receiver: DeviceID) {
         for act in record.acts {
@@ -34,7 +35,7 @@ package struct EpochKeyring: Sendable {
         }
     }
 
-    /// Adds the secret of an epoch, such as one that this device made.
+    /// Adds the secret of an epoch, such as an epoch of this device's making.
     package mutating func add(_ secret: EpochSecret) {
         if secrets.updateValue(secret, forKey: secret.id) == nil { openRings(of: secret.id) }
     }

@@ -1,18 +1,19 @@
 import FerryCore
 import FerrySeal
 
-/// The epochs that records made, and who has which.
+/// The epochs made by records, and the holders of each epoch's secret.
 struct EpochLedger: Sendable {
     struct Entry: Sendable {
-        /// The number of the record that made it.
+        /// The number of the record with the epoch's making.
         let record: Int
         let epoch: EpochID
         let number: UInt32
         /// `nil` for the recovery key.
         let maker: Int?
-        /// The numbers of the devices that its secret was wrapped for, of its maker, and of those that handed it on.
+        /// The numbers of the devices with the secret: receivers of wraps, the maker, and devices which handed the
+        /// epoch on.
         var holders: PagedSets.Set
-        /// Further devices that it was wrapped for, which no record had named then.
+        /// Further receivers of wraps, unnamed by any record when the wrap was made.
         var strangers: Set<DeviceID>
     }
 
@@ -24,7 +25,8 @@ struct EpochLedger: Sendable {
         set { all[place] = newValue }
     }
 
-    /// The places of the entries with an ID: one, unless a member took another's ID.
+    /// The places of the entries with an ID. There is a single place, unless a member reused the ID of an existing
+    /// epoch.
     func entries(of epoch: EpochID) -> [Int] { byID[epoch, default: []] }
 
     mutating func append(_ entry: Entry) {

@@ -1,39 +1,39 @@
 import FerryCore
 import FerrySeal
 
-/// What a member has to do for the others, from what it knows: a pure list, which the engine turns into records and snapshots.
-/// Several members may do the same at once; that does no harm.
+/// A member's duties toward the membership, computed from the member's knowledge. The list is pure; the engine turns
+/// the duties into records and snapshots. Several members may do the same duty at once without harm.
 package struct MemberDuties: Hashable, Sendable {
     package enum Duty: Hashable, Sendable {
         /// Let the newcomer of a claim in.
         case admit(Claim, Admission.Way)
-        /// Make an epoch, because there is none that is clean, because one that is not clean has a greater number, or because nobody can
-        /// open the clean one here.
+        /// Make an epoch: there is no clean epoch, or an unclean epoch has a greater number, or nobody can open the
+        /// clean epoch here.
         case rotate
-        /// Hand an epoch on to members that lack it.
+        /// Hand an epoch on to members without the secret.
         case grant(EpochID, [DeviceID])
-        /// Publish a snapshot that covers what is known here of the log of a device that is out.
+        /// Publish a snapshot that covers this device's knowledge of the log of a device that is out.
         case cover(DeviceID, LogEnding)
-        /// Say how far the log of a device that is out counts: a snapshot that covers it is there.
+        /// Accept the log of a device that is out, up to this end: a snapshot covers the log so far.
         case accept(DeviceID, LogEnding)
     }
 
-    /// What a member knows.
+    /// The knowledge of a member.
     package struct Situation: Sendable {
         package var device: DeviceID
         package var roster: Roster
-        /// Whether there is something to publish, so that an epoch is needed.
+        /// Whether there is something to publish, and therefore an epoch is needed.
         package var hasSomethingToPublish: Bool
-        /// The epochs whose secrets are here.
+        /// The epochs with secrets here.
         package var knownEpochs: Set<EpochID>
-        /// Epochs besides the current one that members lack, with these members: those under which there are files, and those that
-        /// the current one's ring cannot have (`MemberGraph.epochsBeside`).
+        /// Epochs besides the current epoch, with the members who lack each of them. These are epochs of existing
+        /// files, and epochs outside the current epoch's ring (`MemberGraph.epochsBeside`).
         package var lackingOthers: [EpochID: [DeviceID]] = [:]
-        /// Claims that an invitation of this device is bound to, or whose words a person typed here.
+        /// Claims bound to an invitation of this device, and claims with words typed by a person here.
         package var claims: [Claim]
-        /// How far the logs of other devices are replayed here.
+        /// How far this device has replayed the logs of the remaining devices.
         package var positions: [DeviceID: LogEnding]
-        /// Of these logs those that a snapshot of a member which is there covers as far as they are replayed here.
+        /// Of these logs, the logs covered by a member's published snapshot as far as this device has replayed them.
         package var covered: Set<DeviceID>
 
         package init(
@@ -50,10 +50,10 @@ package struct MemberDuties: Hashable, Sendable {
         }
     }
 
-    /// In the order in which they are done.
+    /// In the order of execution.
     package let due: [Duty]
 
-    /// Finds what is due. Nothing is for who is no member, or cannot tell who is one.
+    /// Finds the duties. A device without membership, or with a roster of a later Ferry, has no duties.
     package init(_ situation: Situation) {
         let roster = situation.roster
         guard roster.members[situation.device] != nil, !roster.needsUpdate else {
@@ -71,10 +71,10 @@ package struct MemberDuties: Hashable, Sendable {
         {
             due.append(.admit(claim, claim.way))
         }
-        // Nothing is sealed under an epoch below the greatest number that was seen: a greater one that is not clean has to be beaten.
+        // Nothing is sealed under an epoch below the greatest number seen: a greater unclean epoch has to be beaten.
         if let epoch = roster.epoch, epoch.number >= roster.greatestEpoch {
             grant(epoch.id, epoch.lacking)
-            // Somebody wrapped it for this device by a wrap that opens nothing: waiting would be for ever.
+            // Somebody made a wrap for this device, and the wrap opens nothing. Waiting would never end.
             let isUnopenable = !situation.knownEpochs.contains(epoch.id) && !epoch.lacking.contains(situation.device)
             if isUnopenable, situation.hasSomethingToPublish { due.append(.rotate) }
         } else if situation.hasSomethingToPublish || !due.isEmpty {

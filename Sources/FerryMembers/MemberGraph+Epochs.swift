@@ -2,10 +2,10 @@ import FerryCore
 import FerrySeal
 
 extension MemberGraph {
-    /// The epochs that the maker of an epoch did not know, so that its ring cannot have them, and the members that nobody wrapped
-    /// them for. Two devices that knew nothing of each other made both; files of members are sealed under either. Who came later,
-    /// and got the one, lacks the other.
-    /// - Returns: nothing for an epoch that no record makes.
+    /// The epochs unknown to the maker of an epoch, and therefore absent from the epoch's ring, with the members who
+    /// lack a wrap of them. Two devices without knowledge of each other made both epochs, and members' files are sealed
+    /// under either. A later member with a wrap of only the first epoch lacks the second.
+    /// - Returns: nothing for an epoch made by no record.
     package func epochsBeside(_ epoch: EpochID, lackedBy members: some Sequence<DeviceID>) -> [EpochID: [DeviceID]] {
         let made = epochs.entries(of: epoch).map { epochs[$0].record }
         guard !made.isEmpty else { return [:] }

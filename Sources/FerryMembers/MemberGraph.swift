@@ -1,34 +1,36 @@
 import FerryCore
 import FerrySeal
 
-/// The records that count, each after what it follows (Docs/Sealing.md, "Who is a member").
+/// The counted records, each after the records followed by it (Docs/Sealing.md, "Who is a member").
 ///
-/// A record counts where its signature holds, all that it follows counts, and its author is the recovery key or a member by the
-/// record's past: the records that it follows, directly or not. So whether it counts depends on its past alone, never on what comes
-/// later or on the order in which records come. What does not count is in no graph, and nothing that follows it is.
+/// A record counts if its signature holds, if every followed record counts, and if the author was a member by the
+/// record's past. The author may be the recovery key instead. The past is every record followed directly or indirectly.
+///
+/// So the past alone decides whether a record counts. Later records and the order of arrival change nothing. A record
+/// that does not count is in no graph, nor is any record which follows it.
 ///
 /// Invariants:
-/// - `nodes` has each record after the records that it follows. `numberByHash` has the place of each.
+/// - `nodes` has each record after the records followed by it. `numberByHash` has the place of each.
 /// - A record is in `nodes` or in `waiting`, never in both; `waiting` has at most `maximumWaiting`.
-/// - `heads` are the records in `nodes` that no other record in `nodes` follows.
+/// - `heads` are the records in `nodes` followed by no record in `nodes`.
 /// - `all` has every record in `nodes`, and every departure in `departures`.
 package struct MemberGraph: Sendable {
-    /// More records than that are not taken.
+    /// The most records in a graph. `insert` refuses more.
     package static let maximumRecords = 65_536
-    /// More devices than that are not taken.
+    /// The most devices in a graph. `insert` refuses more.
     package static let maximumDevices = 4_096
-    /// The most records that wait for others; further ones are forgotten and come again with the next look.
+    /// The most records waiting for predecessors. Further records are forgotten and come again with the next scan.
     package static let maximumWaiting = 65_536
 
-    /// What became of a record.
+    /// The outcome of an insertion.
     package enum Outcome: Hashable, Sendable {
-        /// It counts.
+        /// The record counts.
         case counts
-        /// It was there before.
+        /// The record was there before.
         case known
-        /// Records that it follows are not here yet.
+        /// Records followed by this record are not here yet.
         case waits
-        /// It never counts: its author was no member, or its signature is wrong.
+        /// The record never counts: the author was no member, or the signature is wrong.
         case refused
     }
 
@@ -36,40 +38,42 @@ package struct MemberGraph: Sendable {
     package let genesis: RecordHash
     package let container: ContainerID
 
-    /// A set of records that has the past of each record in it: the past of one, or all.
+    /// A set of records with the past of each record in the set: the past of a single record, or all records.
     struct Scope: Hashable, Sendable {
         var records: PagedSets.Set
         /// The departures in these records.
         var departures: PagedSets.Set
     }
 
-    /// What is kept of a record.
+    /// The entry of a record.
     struct Node: Sendable {
         let hash: RecordHash
         /// A number in `devices`; `nil` for the recovery key.
         let author: Int?
         let milliseconds: UInt64
-        /// Its past.
+        /// The past of the record.
         let scope: Scope
-        /// The departures in its past, and its own.
+        /// The departures in the past, and the departure in the record itself.
         let departuresAfter: PagedSets.Set
-        /// The greatest number of an epoch in its past and in it.
+        /// The greatest number of an epoch in the past and in the record.
         let greatestEpoch: UInt32
     }
 
-    /// A device that an admission names, or a former log.
+    /// A device named by an admission, or a former log.
     struct Device: Sendable {
         let id: DeviceID
         var keys: DevicePublicKeys?
-        /// Who let it in; of one author's admissions by one way those that follow none of the others.
+        /// The admissions of the device. Of an author's admissions by the same way, only those that follow none of the
+        /// rest.
         var admissions: [Edge] = []
-        /// The numbers of its removals that count and of its leaving; those that follow none of the others.
+        /// The numbers of the counted removals and of the leaving, without departures that follow an earlier departure
+        /// in this list.
         var departures: [Int] = []
         var removals: [Removal] = []
         var endings: [LogEnding] = []
-        /// The accepted ends that were told by records in whose past it was out.
+        /// The accepted ends from records with the device out in their past.
         var acceptances: [Acceptance] = []
-        /// The last of its records.
+        /// The last record by the device.
         var lastRecord: Int?
         var isFormer = false
     }
@@ -97,11 +101,11 @@ package struct MemberGraph: Sendable {
         let end: LogEnding
     }
 
-    /// In an order in which each comes after what it follows.
+    /// In an order with each record after the records followed by it.
     private(set) var nodes: [Node] = []
     private(set) var devices: [Device] = []
     private(set) var departures: [Departure] = []
-    /// All records that count.
+    /// All counted records.
     private(set) var all = Scope(records: .empty, departures: .empty)
     private(set) var epochs = EpochLedger()
     private(set) var sets = PagedSets()
@@ -109,11 +113,11 @@ package struct MemberGraph: Sendable {
     private var numberByDevice: [DeviceID: Int] = [:]
     private var recovery: DevicePublicKeys?
     private var waiting: [RecordHash: MemberRecord] = [:]
-    /// By a record that is not here: which ones wait for it.
+    /// By the hash of a missing record: the records waiting for the missing record.
     private var waitingFor: [RecordHash: [RecordHash]] = [:]
-    /// The records that none of the others follows.
+    /// The records followed by no record.
     package private(set) var heads: Set<RecordHash> = []
-    /// Whether a record says something that only a later Ferry understands: then nobody can say here who is a member.
+    /// Whether a record has an act known only to a later Ferry. The roster is then unknown here.
     package private(set) var needsUpdate = false
 
     package init(genesis: RecordHash, container: ContainerID) {
@@ -121,28 +125,28 @@ package struct MemberGraph: Sendable {
         self.container = container
     }
 
-    /// The number of records that count.
+    /// The number of counted records.
     package var count: Int { nodes.count }
-    /// The keys of the recovery code, if there is one.
+    /// The keys of the recovery code; `nil` without a recovery code.
     package var recoveryKeys: DevicePublicKeys? { recovery }
 
     package func contains(_ hash: RecordHash) -> Bool { numberByHash[hash] != nil }
 
-    /// The records that count, without the first so many: each after the records that it follows.
+    /// The counted records without the first `count`, each after the records followed by it.
     package func hashes(after count: Int) -> [RecordHash] { nodes.dropFirst(count).map(\.hash) }
 
-    /// Records that others follow and that are not here.
+    /// Records followed by waiting records, but absent here.
     package var missing: Set<RecordHash> {
         Set(waitingFor.keys.filter { waiting[$0] == nil })
     }
 
-    /// SHA-256 of the hashes of all heads, ascending: who has the same has the same records.
+    /// SHA-256 of the hashes of all heads, ascending. Devices with the same digest have the same records.
     package var headsDigest: [UInt8] { SealSuite.digest(heads.sorted().flatMap(\.bytes)) }
 
     // MARK: Taking records
 
-    /// Takes a record, and those that waited for it. Any order gives the same graph.
-    /// - Parameter isVerified: whether its signature is known to hold.
+    /// Takes a record, and the records waiting for this record. Any order gives the same graph.
+    /// - Parameter isVerified: whether the record's signature is known to hold.
     /// - Throws: `limitExceeded` above `maximumRecords` and `maximumDevices`; the graph is as before then.
     @discardableResult
     package mutating func insert(_ record: MemberRecord, isVerified: Bool = false) throws(FerryError) -> Outcome {
@@ -173,7 +177,7 @@ package struct MemberGraph: Sendable {
         waitingFor[missing, default: []].append(record.hash)
     }
 
-    /// Takes a record all of whose predecessors are here, if it counts.
+    /// Takes a record if the record counts. All predecessors must be here.
     private mutating func place(_ record: MemberRecord, isVerified: Bool) throws(FerryError) -> Bool {
         let followed = record.follows.compactMap { numberByHash[$0] }
         let scope = Scope(
@@ -216,7 +220,7 @@ package struct MemberGraph: Sendable {
         _ record: MemberRecord, _ author: Int?, _ scope: Scope, _ followed: [Int]
     ) throws(FerryError) {
         let own = nodes.count
-        // What could still fail comes first, so that the graph is as before where it does.
+        // Steps that can fail come first, so the graph is as before if a step fails.
         for case .admit(let admission) in record.acts { _ = try number(of: admission.device) }
         var departuresAfter = scope.departures
         for act in record.acts {
@@ -225,7 +229,8 @@ package struct MemberGraph: Sendable {
             case .leave(let end): devices[gone].endings.append(end)
             default: devices[gone].removals.append(Removal(record: own, author: author))
             }
-            // One that follows another says nothing more: what stands beside the former stands beside this one.
+            // A departure after another departure of the device adds nothing: any act beside the former is beside the
+            // latter, too.
             guard !devices[gone].departures.contains(where: { sets.contains($0, in: scope.departures) }) else {
                 continue
             }
@@ -257,7 +262,7 @@ package struct MemberGraph: Sendable {
         heads.insert(record.hash)
     }
 
-    /// The device that goes by an act, where the act counts.
+    /// The device put out by an act, if the act counts.
     private func departure(_ act: MemberAct, _ author: Int?, _ scope: Scope) -> Int? {
         switch act {
         case .leave: return author
@@ -272,7 +277,8 @@ package struct MemberGraph: Sendable {
     private mutating func addAdmission(_ admission: Admission, _ edge: Edge, _ scope: Scope) {
         guard let number = numberByDevice[admission.device] else { return }
         devices[number].keys = admission.keys
-        // What the same author said before goes further in everything: it stands where this one does, and is as old or older.
+        // An earlier admission by the same author goes further in everything: it stands wherever this admission does,
+        // and is as old or older.
         let isKnown = devices[number].admissions.contains {
             $0.author == edge.author && ($0.way == .copy) == (edge.way == .copy)
                 && sets.contains($0.record, in: scope.records)
@@ -311,7 +317,7 @@ package struct MemberGraph: Sendable {
         return greatest
     }
 
-    /// Who has a secret by an act. Receivers that nothing here has named are kept by their IDs.
+    /// The holders of a secret by an act. Receivers without a number here are kept by their IDs.
     private mutating func holders(
         _ wraps: [KeyWrap], _ author: Int?
     ) -> (devices: PagedSets.Set, strangers: Set<DeviceID>) {

@@ -4,16 +4,16 @@ import FerrySeal
 extension MemberRecord {
     private static let headerLength = 80
 
-    /// Reads the content of a record's file and checks all that can be checked without other records. Its signature is held against
-    /// its author's keys once they are known.
-    /// - Throws: `formatTooNew` for a later version, `foreignFile` for another container's, `fileNotThereYet` for a beginning of a
-    ///   record, `damagedFile`. The caller adds the path.
+    /// Reads the content of a record's file and makes every check possible without further records. The signature is
+    /// checked once the author's keys are known.
+    /// - Throws: `formatTooNew` for a later version, `foreignFile` for a record of a different container,
+    ///   `fileNotThereYet` for a beginning of a record, `damagedFile`. The caller adds the path.
     package init(decoding bytes: [UInt8], container expected: ContainerID) throws(FerryError) {
         guard bytes.count <= Self.maximumBytes else { throw ByteReader.malformed("it is too long") }
         do {
             try self.init(reading: bytes, expected)
         } catch {
-            // A syncer writes it still, or it was cut off: the one looks like the other.
+            // A syncer is still writing the file, or the file was cut off. Both look alike.
             guard ByteReader.isCutOff(error) else { throw error }
             throw FerryError(.fileNotThereYet, "The record is not there whole yet. Wait for it.")
         }
@@ -66,10 +66,10 @@ extension MemberRecord {
     }
 
     private static func readHash(_ reader: inout ByteReader) throws(FerryError) -> RecordHash {
-        RecordHash(bytes: try reader.read(SealSuite.hashLength)) ?? .none  // 32 bytes always make one
+        RecordHash(bytes: try reader.read(SealSuite.hashLength)) ?? .none  // 32 bytes always make a hash
     }
 
-    /// What must hold between acts, author and place.
+    /// Checks the rules between acts, author and place.
     private func checkTogether() throws(FerryError) {
         guard isFirst == follows.isEmpty else { throw ByteReader.malformed("only the first record follows none") }
         var devices: [Set<DeviceID>] = [[], [], []]

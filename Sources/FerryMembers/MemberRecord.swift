@@ -1,24 +1,24 @@
 import FerryCore
 import FerrySeal
 
-/// A signed statement about members or epochs. It never changes; all records together make the roster (Docs/Format.md,
-/// "Records").
+/// A signed statement about members or epochs. A record never changes; all records together make the roster
+/// (Docs/Format.md, "Records").
 package struct MemberRecord: Hashable, Sendable {
     /// A longer record is damaged, in bytes.
     package static let maximumBytes = 1 << 20
     package static let maximumActs = 64
     package static let maximumFollowed = 4096
-    /// The author of a record that the recovery key signs.
+    /// The author of a record signed by the recovery key.
     package static let recoveryAuthor = DeviceID(high: 0, low: 0)
 
     package let container: ContainerID
-    /// The device that signs; `recoveryAuthor` for the recovery key.
+    /// The signing device; `recoveryAuthor` for the recovery key.
     package let author: DeviceID
-    /// When it was made by its author's wall clock, in milliseconds since the Unix epoch. For people only.
+    /// The time of making by the author's wall clock, in milliseconds since the Unix epoch. For people only.
     package let milliseconds: UInt64
-    /// The first record of all; `none` in that one.
+    /// The first record of all; `none` in the first record itself.
     package let genesis: RecordHash
-    /// What the author knew and nothing else followed, in strictly ascending order.
+    /// The records known to the author and followed by no known record, in strictly ascending order.
     package let follows: [RecordHash]
     package let acts: [MemberAct]
     /// The whole file.
@@ -27,9 +27,9 @@ package struct MemberRecord: Hashable, Sendable {
 
     /// Whether the first record of a membership is this one.
     package var isFirst: Bool { genesis == .none }
-    /// Whether the recovery key signs it.
+    /// Whether the recovery key signs the record.
     package var isRecovery: Bool { author == Self.recoveryAuthor }
-    /// The record that its membership is pinned to.
+    /// The first record of the membership, by which a device pins the membership.
     package var membership: RecordHash { isFirst ? hash : genesis }
 
     init(
@@ -43,11 +43,11 @@ package struct MemberRecord: Hashable, Sendable {
         self.follows = follows
         self.acts = acts
         self.bytes = bytes
-        // 32 bytes always make one
+        // 32 bytes always make a hash
         hash = RecordHash(bytes: SealSuite.digest(bytes.dropLast(SealSuite.signatureLength))) ?? .none
     }
 
-    /// Whether the keys signed it.
+    /// Whether the keys signed the record.
     package func isSigned(by keys: DevicePublicKeys) -> Bool {
         keys.isSignature(bytes.suffix(SealSuite.signatureLength), of: "record", digest: hash.bytes)
     }
@@ -55,8 +55,8 @@ package struct MemberRecord: Hashable, Sendable {
     // MARK: Making records
 
     /// Makes the first record of a membership.
-    /// - Parameter recovery: the keys of the recovery code, if there is one.
-    /// - Throws: `limitExceeded`, `invalidArgument` for what `init(decoding:)` would refuse.
+    /// - Parameter recovery: the keys of the recovery code; `nil` without a recovery code.
+    /// - Throws: `limitExceeded`, `invalidArgument` for content refused by `init(decoding:)`.
     package static func first(
         by founder: DeviceKeys, recovery: DeviceKeys?, formerLogs: [Founding.FormerLog] = [],
         further acts: [MemberAct] = [], milliseconds: UInt64
@@ -69,7 +69,7 @@ package struct MemberRecord: Hashable, Sendable {
         return try make(content, founder, recovery)
     }
 
-    /// Makes a record that a device signs.
+    /// Makes a record signed by a device.
     /// - Throws: as `first`.
     package init(
         by keys: DeviceKeys, milliseconds: UInt64, genesis: RecordHash, follows: [RecordHash], acts: [MemberAct]
@@ -80,7 +80,7 @@ package struct MemberRecord: Hashable, Sendable {
         self = try Self.make(content, keys, nil)
     }
 
-    /// Makes a record that the recovery key signs.
+    /// Makes a record signed by the recovery key.
     /// - Throws: as `first`.
     package init(
         byRecovery keys: DeviceKeys, milliseconds: UInt64, genesis: RecordHash, follows: [RecordHash],
@@ -92,7 +92,7 @@ package struct MemberRecord: Hashable, Sendable {
         self = try Self.make(content, keys, nil)
     }
 
-    /// What a record states, without its signature.
+    /// The statement of a record, without the signature.
     struct Content {
         var container: ContainerID
         var author: DeviceID
@@ -105,7 +105,7 @@ package struct MemberRecord: Hashable, Sendable {
     private static func make(_ content: Content, _ keys: DeviceKeys, _ recovery: DeviceKeys?) throws -> MemberRecord {
         let unsigned = try MemberRecordCodec.encode(content, recovery: recovery)
         let signed = unsigned + (try keys.sign("record", digest: SealSuite.digest(unsigned)))
-        // Read back: what others would refuse is never published.
+        // The record is read back: a record that readers would refuse is never published.
         do throws(FerryError) {
             return try MemberRecord(decoding: signed, container: content.container)
         } catch {

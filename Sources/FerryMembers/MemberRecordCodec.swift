@@ -15,7 +15,8 @@ enum MemberRecordCodec {
 
     // MARK: Encoding
 
-    /// Encodes all but the signature. The recovery key's signature in a founding is made here, over what is before it.
+    /// Encodes all but the signature. For a founding, this also makes the recovery key's signature over the preceding
+    /// bytes.
     static func encode(_ content: MemberRecord.Content, recovery: DeviceKeys?) throws -> [UInt8] {
         var writer = ByteWriter(reservingCapacity: 512)
         writer.write(contentsOf: magic)
@@ -107,7 +108,7 @@ enum MemberRecordCodec {
 
     // MARK: Decoding
 
-    /// Reads one act. What must hold between acts is for the caller to check.
+    /// Reads an act. The caller checks the rules between acts.
     static func readAct(_ reader: inout ByteReader, of record: [UInt8], _ container: ContainerID) throws(FerryError)
         -> MemberAct
     {
@@ -117,7 +118,7 @@ enum MemberRecordCodec {
         do {
             return try readAct(kind, content, of: record, container)
         } catch {
-            // The act is there whole: what it lacks will not come.
+            // The act is there whole: the missing bytes will not come.
             throw ByteReader.isCutOff(error) ? ByteReader.malformed("an act ends too early") : error
         }
     }

@@ -3,12 +3,12 @@ import FerryCore
 import FerrySeal
 import Synchronization
 
-/// The seal of a member at a moment: which devices' files count, by the roster, and the secrets of epochs.
+/// The seal of a member at a moment: the devices with readable files, by the roster, and the secrets of epochs.
 ///
 /// Invariants:
-/// - Files are sealed under the roster's current epoch, or under an epoch that the caller began with.
-/// - Nothing is sealed once a member's file was met that is sealed under an epoch which no record here has made. That epoch may be
-///   there for a removal.
+/// - Files are sealed under the roster's current epoch, or under an epoch chosen by the caller at the beginning.
+/// - Nothing is sealed after the device met a member's file under an epoch unknown to all records here. The reason for
+///   the unknown epoch may be a removal.
 package final class MembershipSealing: FileSealing {
     package let roster: Roster
     package let genesis: RecordHash
@@ -21,10 +21,10 @@ package final class MembershipSealing: FileSealing {
 
     /// - Parameters:
     ///   - keys: this device's.
-    ///   - graph: the records that are here, whose roster is `roster`.
-    ///   - keyring: what this device can open of the records in the graph.
-    ///   - highestEpoch: the greatest number that the key store remembers. A restored database may have an earlier current epoch,
-    ///     which removed devices may have.
+    ///   - graph: the records here, with `roster` as the roster.
+    ///   - keyring: the secrets that this device can open with the records in the graph.
+    ///   - highestEpoch: the greatest number in the key store. A restored database may have an earlier current epoch,
+    ///     known to removed devices.
     package init(
         keys: DeviceKeys, graph: MemberGraph, roster: Roster, keyring: EpochKeyring, highestEpoch: UInt32 = 0
     ) {
@@ -37,24 +37,24 @@ package final class MembershipSealing: FileSealing {
         knowledge = MembershipKnowledge(graph, roster)
     }
 
-    /// Takes over what the seal before met in the same pass: that holds until a record explains it.
+    /// Takes over the unknown epochs from the seal before in the same pass. They stay until a record explains them.
     package func takeOver(from former: (any FileSealing)?) {
         let met = (former as? MembershipSealing)?.unknownEpochs ?? []
         unknown.withLock { $0.formUnion(met.filter { graph.epochs.entries(of: $0).isEmpty }) }
     }
 
-    /// Epochs that no record here has made, and under which a file is sealed whose signature by a member holds.
+    /// Epochs made by no record here, but used by a file with a member's valid signature.
     package var unknownEpochs: Set<EpochID> { unknown.withLock { $0 } }
 
     package var knownEpochs: [EpochID] { keyring.all.map(\.id) }
 
-    /// What opens the chunks of sealed packs.
+    /// The reader for the chunks of sealed packs.
     package var chunkReader: EnvelopeReader {
         let (roster, keyring) = (roster, keyring)
         return EnvelopeReader(container: keys.container, keys: { roster.keys(of: $0) }, epoch: { keyring[$0] })
     }
 
-    /// The secret of an epoch that names contents; `nil` where it is not here.
+    /// The secret of an epoch for naming contents; `nil` if the secret is not here.
     package func contentSecret(of epoch: EpochID) -> EpochSecret? { keyring[epoch] }
 
     package func readable(_ listed: [DeviceID]) -> [DeviceID] { listed.filter(roster.isReadable) }
@@ -104,7 +104,8 @@ package final class MembershipSealing: FileSealing {
     /// The reader asks for the epoch once the signature of a member holds.
     private func secret(of epoch: EpochID) -> EpochSecret? {
         if let secret = keyring[epoch] { return secret }
-        // A record that made the epoch and has no wrap for this device is no news: the epoch may be older than its admission.
+        // A record with the epoch's making and without a wrap for this device is no news: the epoch may precede the
+        // device's admission.
         if graph.epochs.entries(of: epoch).isEmpty { unknown.withLock { _ = $0.insert(epoch) } }
         return nil
     }
@@ -121,7 +122,7 @@ package final class MembershipSealing: FileSealing {
 }
 
 extension MembershipKnowledge {
-    /// What follows from records that count, and from their roster.
+    /// The knowledge from counted records and their roster.
     package init(_ graph: MemberGraph, _ roster: Roster) {
         self.init(records: graph.count, recordsDigest: graph.headsDigest, rosterDigest: roster.digest)
     }

@@ -1,12 +1,12 @@
-/// Sets of small numbers that share what they have in common: a set is a list of pages of 1,024 numbers, and a page that many
-/// sets have exists once.
+/// Sets of small numbers with shared storage. A set is a list of pages of 1,024 numbers, and a page in many sets exists
+/// once.
 ///
-/// The pasts of records are such sets. A record's past is mostly that of the record before, so that each takes one page
-/// more. Sets are compared and united page by page, by the pages' numbers where they are the same.
+/// The pasts of records are such sets. A record's past is mostly the past of the record before, so each record takes
+/// one page more. Sets are compared and united page by page, by the pages' numbers where these are the same.
 struct PagedSets {
-    /// A set; it has a meaning only together with the pages that it was made with. Equal sets have equal lists.
+    /// A set. A set has a meaning only together with the pages from its making. Equal sets have equal lists.
     struct Set: Hashable {
-        /// Numbers of pages; the last one is not empty.
+        /// Numbers of pages; the last page is not empty.
         fileprivate var pages: [UInt32] = []
 
         static let empty = Set()
@@ -16,11 +16,11 @@ struct PagedSets {
     private typealias Page = SIMD16<UInt64>
     private static let bitsPerPage = 1024
 
-    /// The first page is the empty one.
+    /// The first page is empty.
     private var pages: [Page] = [.zero]
     private var numbers: [Page: UInt32] = [.zero: 0]
 
-    /// What all sets together take, in bytes, without their lists.
+    /// The size of all sets together, in bytes, without their lists.
     var byteCount: Int { pages.count * MemoryLayout<Page>.size }
 
     func contains(_ number: Int, in set: Set) -> Bool {

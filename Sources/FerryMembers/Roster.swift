@@ -1,63 +1,64 @@
 import FerryCore
 import FerrySeal
 
-/// Who is a member, how far the logs of those count who are out, and which epoch files are sealed under. A pure function of the
-/// records that count: who has the same records has the same roster (Docs/Sealing.md, "Who is a member").
+/// The members, the counted ends of the logs of devices which are out, and the epoch for sealing files. The roster is a
+/// pure function of the counted records. Devices with the same records have the same roster (Docs/Sealing.md, "Who is a
+/// member").
 package struct Roster: Hashable, Sendable {
-    /// A device that is in.
+    /// A member device.
     package struct Member: Hashable, Sendable {
         package let keys: DevicePublicKeys
-        /// How it was let in; `nil` for the founder.
+        /// The way of admission; `nil` for the founder.
         package let way: Admission.Way?
-        /// Who let it in; `nil` for the recovery key and for the founder.
+        /// The admitting device; `nil` for the recovery key and for the founder.
         package let admittedBy: DeviceID?
-        /// When, by that one's wall clock, in milliseconds since the Unix epoch.
+        /// The time by the admitting device's wall clock, in milliseconds since the Unix epoch.
         package let admittedMilliseconds: UInt64
     }
 
-    /// A device that left and that nobody removed.
+    /// A device that left without a removal.
     package struct Left: Hashable, Sendable {
         package let keys: DevicePublicKeys
-        /// Where its log ends.
+        /// The end of the device's log.
         package let end: LogEnding
     }
 
     /// A device that is out for good.
     package struct Removed: Hashable, Sendable {
-        /// How far its log counts; `nil` while nobody has said.
+        /// The counted end of the device's log; `nil` while nobody has told an end.
         package let end: LogEnding?
-        /// Who removed it; `nil` for the recovery key, for former logs, and for devices that nobody removed but that nobody
-        /// whose admission stands had let in.
+        /// The removing device. `nil` for the recovery key, for former logs, and for devices that lost every standing
+        /// admission without a removal.
         package let removedBy: DeviceID?
-        /// When, by that one's wall clock; `nil` where nobody did.
+        /// The time by the removing device's wall clock; `nil` without a removal.
         package let removedMilliseconds: UInt64?
     }
 
-    /// What files are sealed under.
+    /// The epoch for sealing files.
     package struct Epoch: Hashable, Sendable {
         package let id: EpochID
         package let number: UInt32
         /// `nil`: the recovery key.
         package let madeBy: DeviceID?
         package let milliseconds: UInt64
-        /// Members that nobody wrapped it for.
+        /// Members without a wrap of the epoch.
         package let lacking: [DeviceID]
     }
 
     package let members: [DeviceID: Member]
-    /// Devices that left and that nobody removed.
+    /// Devices that left without a removal.
     package let left: [DeviceID: Left]
     package let removed: [DeviceID: Removed]
-    /// The epoch that nobody has but members and the recovery key; `nil` where there is none: who has something to publish makes
-    /// one.
+    /// The epoch held by members and the recovery key alone. `nil` without such an epoch: a member with something to
+    /// publish then makes an epoch.
     package let epoch: Epoch?
-    /// The greatest number of an epoch that there is, clean or not.
+    /// The greatest number of any epoch, clean or not.
     package let greatestEpoch: UInt32
     package let recovery: DevicePublicKeys?
-    /// Whether a record says something that only a later Ferry understands: nothing is published until it is there.
+    /// Whether a record has an act known only to a later Ferry. The device publishes nothing before it has this Ferry.
     package let needsUpdate: Bool
-    /// SHA-256 of what the roster decides: two devices with the same records and another one of this disagree (Docs/Format.md,
-    /// "Heads").
+    /// SHA-256 of the roster's decisions. Two devices with the same records and different digests disagree
+    /// (Docs/Format.md, "Heads").
     package let digest: [UInt8]
 
     package init(_ graph: MemberGraph) {
@@ -87,19 +88,20 @@ package struct Roster: Hashable, Sendable {
         digest = Self.digest(members, left, removed, epoch?.id)
     }
 
-    /// Whose files count: members, and who left.
+    /// Whether the files of a device count: members, and devices that left.
     package func isReadable(_ device: DeviceID) -> Bool { members[device] != nil || left[device] != nil }
 
-    /// The keys of a device whose files count; `nil` for all others.
+    /// The keys of a device with readable files; `nil` for the rest.
     package func keys(of device: DeviceID) -> DevicePublicKeys? { members[device]?.keys ?? left[device]?.keys }
 
-    // MARK: Computing it
+    // MARK: Computing a roster
 
     private static func member(
         _ device: MemberGraph.Device, _ graph: MemberGraph, _ scope: MemberGraph.Scope, _ admitted: Set<Int>
     ) -> Member? {
         guard let keys = device.keys else { return nil }
-        // Of several admissions the first by its author's clock is shown; the hash decides between equal ones.
+        // Of several admissions, the roster shows the first by the author's clock. The hash decides between equal
+        // times.
         let standing = device.admissions.filter { edge in
             (edge.author.map(admitted.contains) ?? true) && graph.stands(edge.record, edge.author, by: scope)
         }
@@ -130,8 +132,9 @@ package struct Roster: Hashable, Sendable {
             removedMilliseconds: first.map { graph.nodes[$0.record].milliseconds })
     }
 
-    /// The clean epoch with the greatest number, then ID. One is clean where its maker and all that it was wrapped for are
-    /// members or the recovery key, and so are those of every later one, whose ring may hold it.
+    /// The clean epoch with the greatest number, then ID. An epoch is clean if only members and the recovery key hold
+    /// the secret: the maker and all receivers of wraps. The same must hold for every later epoch, because a later ring
+    /// may hold the epoch.
     private static func currentEpoch(
         _ graph: MemberGraph, _ numbers: [Int], _ members: [DeviceID: Member], _ sets: PagedSets
     ) -> Epoch? {

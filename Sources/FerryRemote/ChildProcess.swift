@@ -1,13 +1,13 @@
 import Foundation
 
-/// Runs a program and reads what it writes.
+/// Runs a program and reads the standard output.
 enum ChildProcess {
-    /// A program that has not ended then is ended, in seconds.
+    /// The longest time for a program, in seconds. A program beyond this time is ended.
     private static let longestSeconds = 60
     private static let maximumBytes = 64 * 1024
 
-    /// The standard output of a program; `nil` if there is no such program, if it fails, or if it takes too long.
-    /// - Parameter words: the program, found by the search path, and its arguments.
+    /// The standard output of a program; `nil` for an unknown program, for a failure, and after too long a time.
+    /// - Parameter words: the program, found by the search path, and the arguments.
     static func output(of words: [String]) -> String? {
         #if os(iOS)
         return nil

@@ -6,18 +6,19 @@ import Foundation
 /// ended.
 package protocol CredentialSource: Sendable {
     /// The credentials of now.
-    /// - Parameter isRefused: true: the storage refused the last ones, so others are needed.
+    /// - Parameter isRefused: true: the storage refused the last credentials, so new ones are needed.
     /// - Throws: `credentialsMissing`. No message holds a secret.
     func credentials(at milliseconds: Int64, isRefused: Bool) throws -> S3Credentials
 }
 
-/// What the chain needs of the computer.
+/// The parts of the computer used by the chain.
 struct CredentialSurroundings: Sendable {
     var variables: [String: String]
     var home: String
-    /// Reads a small text file; `nil` without one.
+    /// Reads a small text file; `nil` without the file.
     var readFile: @Sendable (_ path: String) -> String?
-    /// Runs a program, with its words or by the shell, and returns what it wrote; `nil` if there is none, or if it failed.
+    /// Runs a program, by words or by the shell, and returns the output; `nil` for an unknown program and after a
+    /// failure.
     var run: @Sendable (_ words: [String]) -> String?
 
     static let live = CredentialSurroundings(
@@ -30,8 +31,8 @@ struct CredentialSurroundings: Sendable {
         }, run: { ChildProcess.output(of: $0) })
 }
 
-/// The usual places, in this order: the environment, the profile's keys, the profile's `credential_process`, and the AWS command line,
-/// which knows of everything else. A profile that the location names comes before the environment.
+/// The usual places, in this order: the environment, the profile's keys, the profile's `credential_process`, and the
+/// AWS command line with all further sources. A profile named by the location comes before the environment.
 final class CredentialChain: CredentialSource {
     private let profile: String?
     private let place: String
@@ -51,13 +52,13 @@ final class CredentialChain: CredentialSource {
         return found
     }
 
-    /// The region that the environment or the profile names.
+    /// The region named by the environment or by the profile.
     var region: String? {
         if profile == nil, let region = variable("AWS_REGION") ?? variable("AWS_DEFAULT_REGION") { return region }
         return settings["region"] ?? variable("AWS_REGION") ?? variable("AWS_DEFAULT_REGION")
     }
 
-    /// The file of trusted authorities that the environment names.
+    /// The file of trusted authorities named by the environment.
     var authorityFile: String? { variable("AWS_CA_BUNDLE") }
 
     private var profileName: String { profile ?? variable("AWS_PROFILE") ?? "default" }
@@ -98,9 +99,9 @@ final class CredentialChain: CredentialSource {
         return S3Credentials(accessKey: key, secretKey: secret, token: variable("AWS_SESSION_TOKEN"))
     }
 
-    /// What a `credential_process` writes.
+    /// Reads the output of a `credential_process`.
     static func credentials(json text: String) -> S3Credentials? {
-        // What is no such object gives no credentials, and the next place is asked.
+        // Text in a different form gives no credentials, and the next place is asked.
         guard let output = try? JSONDecoder().decode(ProcessOutput.self, from: Data(text.utf8)) else { return nil }
         return S3Credentials(
             accessKey: output.accessKey, secretKey: output.secretKey, token: output.token,
@@ -130,7 +131,7 @@ final class CredentialChain: CredentialSource {
     }
 }
 
-/// Credentials that an app gives, such as from its keychain or from a service of its own.
+/// Credentials from an app, such as from the app's keychain or from a service.
 final class GivenCredentials: CredentialSource {
     private let give: @Sendable () throws -> S3Credentials
     private let known = Locked<S3Credentials?>(nil)

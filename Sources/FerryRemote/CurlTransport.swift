@@ -1,10 +1,10 @@
 import CFerryCurl
 import FerryContainer
 
-/// HTTP by libcurl: kept connections, TLS always verified, ten seconds to connect, thirty without a byte. The first request loads
-/// libcurl, so a computer without libcurl runs everything that asks no server.
+/// HTTP by libcurl: kept connections, TLS always verified, ten seconds to connect, thirty without a byte. The first
+/// request loads libcurl, so a computer without libcurl runs everything without requests to a server.
 ///
-/// Invariant: a handle is used by one thread at a time, and lies in `handles` while nobody uses it.
+/// Invariant: a handle is used by one thread at a time, and an unused handle lies in `handles`.
 package final class CurlTransport: HTTPTransport {
     private let handles = Locked<[Handle]>([])
     private let authorityFile: String?
@@ -18,7 +18,7 @@ package final class CurlTransport: HTTPTransport {
         return nil
     }()
 
-    /// `@unchecked Sendable` because a handle is only used by the thread that took it out of `handles`.
+    /// `@unchecked Sendable` because only the thread that took a handle out of `handles` uses the handle.
     private struct Handle: @unchecked Sendable {
         let pointer: UnsafeMutableRawPointer
 
@@ -52,7 +52,7 @@ package final class CurlTransport: HTTPTransport {
     package func interrupt() { interruptions.withLock { $0 += 1 } }
 }
 
-/// One request and its answer. The callbacks of libcurl get the exchange as their context.
+/// A single request with the answer. The callbacks of libcurl get the exchange as their context.
 private final class Exchange {
     private static let connectMilliseconds = 10_000
     private static let maximumHeaderBytes = 64 * 1024
@@ -74,7 +74,7 @@ private final class Exchange {
     func run(_ request: HTTPRequest, _ authorityFile: String?) throws(HTTPFailure) -> HTTPResponse {
         var list: UnsafeMutablePointer<curl_slist>?
         defer { ferry_curl_slist_free_all(list) }
-        // libcurl would add these by itself, and they are not signed.
+        // libcurl would add these headers by itself, unsigned.
         for line in request.headers.map({ "\($0.name): \($0.value)" }) + ["Expect:", "Accept:"] {
             guard let longer = ferry_curl_slist_append(list, line) else {
                 throw HTTPFailure(.impossible, "there is no memory")
@@ -147,11 +147,11 @@ private final class Exchange {
     // MARK: Callbacks
 
     private static func from(_ context: UnsafeMutableRawPointer?) -> Exchange? {
-        // libcurl hands back what `run` gave it, while `run` holds the exchange.
+        // libcurl hands back the pointer from `run`, and `run` still holds the exchange.
         context.map { Unmanaged<Exchange>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// - Returns: how many bytes were taken; any other number ends the request.
+    /// - Returns: the number of bytes taken; any further number ends the request.
     private func take(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
         guard let bytes, count > 0 else { return 0 }
         guard body.count + count <= maximumBytes else {

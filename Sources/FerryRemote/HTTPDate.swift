@@ -9,7 +9,7 @@ enum HTTPDate {
     ) -> (year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
         let days = Int(milliseconds.quotientAndRemainder(dividingBy: dayMilliseconds).quotient)
         let rest = Int(milliseconds - Int64(days) * dayMilliseconds) / 1000
-        // Years begin in March here, so that a leap day is the last day of its year.
+        // Years begin in March here, so a leap day is the last day of the year.
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
         let dayOfEra = shifted - era * 146_097
@@ -32,7 +32,7 @@ enum HTTPDate {
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 
-    /// Reads `Fri, 24 May 2013 00:00:00 GMT`, the form that servers send.
+    /// Reads `Fri, 24 May 2013 00:00:00 GMT`, the form in servers' headers.
     /// - Returns: milliseconds since the Unix epoch; `nil` for anything else.
     static func milliseconds(header text: String) -> Int64? {
         let words = text.split(separator: " ")

@@ -2,7 +2,7 @@ import FerryCore
 
 /// Ranges of bytes over HTTP (RFC 9110, section 14).
 enum HTTPRange {
-    /// The longest object whose range is taken out of it here, where a server sends the whole, in bytes.
+    /// The longest object, in bytes, for a range cut out here, if a server sends the whole object.
     private static let maximumWholeBytes = ContentLimits.packBytes
 
     /// The header's value. The range is not empty.
@@ -11,7 +11,7 @@ enum HTTPRange {
     /// The longest answer.
     static func maximumBytes(_ range: Range<Int>) -> Int { max(range.count, maximumWholeBytes) }
 
-    /// The bytes that an answer gives; `nil` where it is no such answer.
+    /// The bytes in an answer; `nil` for an answer of a different kind.
     static func bytes(of response: HTTPResponse, _ range: Range<Int>) -> [UInt8]? {
         switch response.status {
         case 206: Array(response.body.prefix(range.count))

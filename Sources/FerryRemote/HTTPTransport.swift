@@ -8,7 +8,7 @@ package struct HTTPRequest: Sendable {
     package var headers: [(name: String, value: String)] = []
     /// `nil`: without a body.
     package var body: [UInt8]?
-    /// A server that says nothing for this long is given up, in seconds.
+    /// The longest silence of a server before the request is given up, in seconds.
     package var silenceSeconds = 30
 
     package init(_ method: String, _ url: String, headers: [(name: String, value: String)] = [], body: [UInt8]? = nil) {
@@ -22,7 +22,7 @@ package struct HTTPRequest: Sendable {
 /// The answer to a request.
 package struct HTTPResponse: Sendable {
     package var status: Int
-    /// By names in lower case; of several with one name the last.
+    /// By names in lower case; of several headers with the same name the last.
     package var headers: [String: String] = [:]
     package var body: [UInt8] = []
 
@@ -44,14 +44,14 @@ package struct HTTPFailure: Error, Hashable, Sendable {
         case tooLong
         /// The request cannot be made.
         case impossible
-        /// This computer lacks the library that sends requests.
+        /// This computer lacks the library for requests.
         case missingLibrary
         /// `interrupt` ended the request.
         case interrupted
     }
 
     package var kind: Kind
-    /// What happened, in a few words and without the request's address: "no address for that name".
+    /// The cause, in a few words and without the request's address: "no address for that name".
     package var reason: String
 
     package init(_ kind: Kind, _ reason: String) {
@@ -66,7 +66,7 @@ package protocol HTTPTransport: Sendable {
     /// - Parameter maximumBytes: the longest body of an answer.
     func perform(_ request: HTTPRequest, maximumBytes: Int) throws(HTTPFailure) -> HTTPResponse
 
-    /// Ends the requests that are under way, within a second. From any thread. Later requests are as before.
+    /// Ends the running requests, within a second. From any thread. Later requests are as before.
     func interrupt()
 }
 

@@ -5,7 +5,7 @@ struct ProfileFile {
 
     private var sections: [String: [String: String]] = [:]
 
-    /// Reads a file's text. Lines that say nothing are passed over, as by the tools whose file it is.
+    /// Reads a file's text. Lines without a meaning are passed over, as by the AWS tools.
     init(_ text: String) {
         var section: String?
         for line in text.split(omittingEmptySubsequences: true, whereSeparator: \.isNewline) {
@@ -15,7 +15,7 @@ struct ProfileFile {
                 section = Self.name(of: trimmed[trimmed.index(after: trimmed.startIndex)..<end])
                 continue
             }
-            // An indented line continues a nested setting, which none of Ferry's is.
+            // An indented line continues a nested setting. Ferry uses no nested setting.
             guard let section, line.first?.isWhitespace == false, let equals = trimmed.firstIndex(of: "=") else {
                 continue
             }

@@ -2,16 +2,16 @@ import FerryContainer
 import FerryCore
 import Foundation
 
-/// What rclone says. Pure readings, with every limit checked.
+/// Reads the answers of rclone. Pure readings, with every limit checked.
 enum RcloneAnswer {
     /// A longer listing is not read, in bytes.
     static let maximumListingBytes = 1 << 29
-    /// A longer answer of another kind is not read, in bytes.
+    /// The longest answer that is no listing, in bytes.
     static let maximumBytes = 1 << 20
-    /// The longest part of an error that stands in a message, in characters.
+    /// The longest part of an error in a message, in characters.
     private static let maximumWords = 200
 
-    /// An object as a listing or a question for it tells.
+    /// An object in the answer to a listing or to a question about the object.
     struct Item: Decodable, Equatable {
         var path: String
         var size: Int
@@ -29,20 +29,21 @@ enum RcloneAnswer {
             case hashes = "Hashes"
         }
 
-        /// What tells one content from another: whatever the remote keeps of it.
+        /// Distinguishes contents of the object by all facts from the remote.
         /// - Parameters:
-        ///   - now: when it was asked for, in milliseconds.
+        ///   - now: the time of the question, in milliseconds.
         ///   - chance: a random number.
         func tag(at now: Int64, chance: UInt64) -> String {
             var parts = ["\(size)", modified ?? "", id ?? ""]
             for (kind, hash) in (hashes ?? [:]).sorted(by: { $0.key < $1.key }) { parts.append(kind + "=" + hash) }
-            // Where times have seconds, a file may be written twice within one: what is young is asked for again.
+            // If times have only seconds, a file may be written twice within a second. So a young file counts as
+            // changed in each answer.
             if hashes?.isEmpty ?? true, isYoung(at: now) { parts.append(String(chance, radix: 16)) }
             return parts.joined(separator: " ")
         }
 
         private func isYoung(at now: Int64) -> Bool {
-            // A time that cannot be read says nothing of the age.
+            // An unreadable time says nothing of the age.
             guard let text = modified, !text.contains("."), let date = try? Date(text, strategy: .iso8601) else {
                 return false
             }
@@ -72,7 +73,7 @@ enum RcloneAnswer {
         }
     }
 
-    /// The address in the line by which rclone says that it listens; `nil` for any other line.
+    /// The address in rclone's line about listening; `nil` for any further line.
     static func address(in line: String) -> String? {
         guard let start = line.firstRange(of: "http://127.0.0.1:"), line.contains("erving remote control") else {
             return nil
@@ -90,28 +91,28 @@ enum RcloneAnswer {
 
     static func item(_ body: [UInt8]) throws -> Item? { try decode(Stat.self, body).item }
 
-    /// The version as numbers, and as rclone writes it.
+    /// The version as numbers, and in rclone's own form.
     static func version(_ body: [UInt8]) throws -> (numbers: [Int], text: String) {
         let version = try decode(Version.self, body)
         return (version.decomposed ?? [], words(version.version ?? ""))
     }
 
-    /// The kind of hash that the remote keeps and tells without reading files; `nil` if there is none.
+    /// The kind of hash kept by the remote and told without reading files; `nil` without such a hash.
     static func quickHash(_ body: [UInt8]) throws -> String? {
         let told = try decode(Features.self, body)
         if told.features?.slowHash ?? true { return nil }
         return told.hashes?.sorted().first
     }
 
-    /// The error in an answer, in words that may stand in a message.
+    /// The error in an answer, in words fit for a message.
     static func error(_ body: [UInt8]) -> String {
-        // Other bodies have no words of rclone's: the message then has the status.
+        // Bodies in a different form have no words of rclone's: the message then has the status.
         guard body.count <= maximumBytes, let failure = try? decode(Failure.self, body) else { return "" }
         return words(failure.error ?? "")
     }
 
-    /// Words of rclone's that may stand in a message: short, on one line, and without what follows a question mark in an address, where
-    /// signatures are.
+    /// Makes rclone's words fit for a message: short, and on a single line. In an address, the part behind a question
+    /// mark is cut off, because signatures stand there.
     static func words(_ text: String) -> String {
         let plain = String(
             text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7f ? " " : Character($0) }.prefix(4096))

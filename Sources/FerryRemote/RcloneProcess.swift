@@ -2,18 +2,20 @@ import FerryContainer
 import FerryCore
 import Foundation
 
-/// A running `rclone rcd`: rclone as a server on loopback, on a port of its own choice, with a password that only this process knows.
+/// A running `rclone rcd`: rclone as a server on loopback, on a port chosen by rclone, with a password known only to
+/// this process.
 ///
-/// rclone ends with this process, however that ends: a shell between both waits for the end of a pipe and then ends rclone by its process
-/// ID. Nothing of a location stands on a command line.
+/// rclone ends with this process, after any kind of end. A shell between both waits for the end of a pipe, and then
+/// ends rclone by the process ID. Nothing of a location stands on a command line.
 final class RcloneProcess: Sendable {
-    /// The oldest rclone that has all that is asked for.
+    /// The oldest sufficient version of rclone.
     static let oldestVersion = [1, 60]
     /// How long a start may take, in seconds.
     private static let startSeconds = 30.0
-    /// The longest line of rclone's that is kept, in bytes.
+    /// The longest kept line of rclone's, in bytes.
     private static let maximumLineBytes = 4096
-    /// Ends rclone once standard input is closed. Only rclone itself keeps standard error, so its end is noticed.
+    /// Ends rclone once standard input is closed. Only rclone itself keeps standard error open, so the end of rclone is
+    /// noticed.
     private static let script = """
         "$0" rcd --rc-addr 127.0.0.1:0 --rc-serve </dev/null & child=$!
         exec 2>/dev/null
@@ -28,11 +30,12 @@ final class RcloneProcess: Sendable {
     private let input: FileHandle
     private let lines: Lines
 
-    /// Starts rclone, and waits until it listens.
+    /// Starts rclone, and waits until rclone listens.
     /// - Parameters:
     ///   - program: found by the search path.
     ///   - variables: the environment of this process.
-    /// - Throws: `containerMissing` where there is no rclone, or where it ends at once: the message has its last line.
+    /// - Throws: `containerMissing` without rclone, and for an rclone that ends at once: the message has rclone's last
+    ///   line.
     init(program: String = "rclone", variables: [String: String], random: any RandomSource) throws {
         #if os(iOS)
         throw FerryError(.invalidArgument, "There is no rclone on this system. Name a folder, or s3://…")
@@ -56,7 +59,7 @@ final class RcloneProcess: Sendable {
         self.input = input.fileHandleForWriting
         authorization = "Basic " + Data("ferry:\(password)".utf8).base64EncodedString()
         guard let address = lines.address(within: Self.startSeconds) else {
-            try? self.input.close()  // rclone ends, if it is there
+            try? self.input.close()  // rclone ends, if rclone is there
             throw Self.missing(lines.last)
         }
         self.address = address
@@ -64,10 +67,10 @@ final class RcloneProcess: Sendable {
     }
 
     deinit {
-        try? input.close()  // an end of this process closes it as well
+        try? input.close()  // the end of this process closes the pipe as well
     }
 
-    /// The last line that rclone said, for messages.
+    /// The last line of rclone's, for messages.
     var lastLine: String { lines.last }
 
     static func missing(_ reason: String) -> FerryError {
@@ -79,13 +82,14 @@ final class RcloneProcess: Sendable {
             detail: said)
     }
 
-    /// The environment for rclone: the person's own, but for what would change how this process speaks with it.
+    /// The environment for rclone: the person's own variables, without those that would change the dialog with this
+    /// process.
     static func environment(_ variables: [String: String], _ password: String) -> [String: String] {
         let ours = [
             "RCLONE_RC_", "RCLONE_LOG_", "RCLONE_SYSLOG", "RCLONE_USE_JSON_LOG", "RCLONE_VERBOSE", "RCLONE_QUIET",
         ]
         var variables = variables.filter { variable in !ours.contains { variable.key.hasPrefix($0) } }
-        // With it, rclone 1.60 refuses S3.
+        // With this variable, rclone 1.60 refuses S3.
         variables["AWS_CA_BUNDLE"] = nil
         variables["RCLONE_RC_USER"] = "ferry"
         variables["RCLONE_RC_PASS"] = password
@@ -94,7 +98,7 @@ final class RcloneProcess: Sendable {
     }
 }
 
-/// What rclone says on standard error: read by a thread, so that rclone never waits for a full pipe.
+/// The lines of rclone on standard error. A thread reads the lines, so rclone never waits for a full pipe.
 ///
 /// `@unchecked Sendable` because all fields are only used under `condition`.
 private final class Lines: @unchecked Sendable {
@@ -125,7 +129,7 @@ private final class Lines: @unchecked Sendable {
         return lastLine
     }
 
-    /// Waits until rclone says where it listens; `nil` if it ends, or says nothing in time.
+    /// Waits for rclone's line with the address; `nil` if rclone ends, or stays silent until the deadline.
     func address(within seconds: Double) -> String? {
         let end = Date(timeIntervalSinceNow: seconds)
         condition.lock()

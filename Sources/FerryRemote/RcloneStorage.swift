@@ -2,10 +2,11 @@ import FerryContainer
 import FerryCore
 import Foundation
 
-/// A place that rclone reaches, by `rclone rcd` (Docs/Stores.md, "Everything that rclone reaches").
+/// A place within rclone's reach, by `rclone rcd` (Docs/Stores.md, "Everything that rclone reaches").
 ///
-/// Tags of objects in a device's directory are what the remote tells of them: size, time, ID, and a hash where it keeps one. Tags of objects
-/// beside the marker are checksums of their content: they are small, and `latest` is written by several devices within a second.
+/// An object in a device's directory has the remote's facts as a tag: size, time, ID, and a hash if the remote keeps any.
+/// Tags of objects beside the marker are checksums of their content: they are small, and several devices write `latest`
+/// within a second.
 package final class RcloneStorage: ObjectStorage {
     /// An upload of the largest file may take this long without a word, in seconds.
     private static let silenceSeconds = 1800
@@ -18,12 +19,12 @@ package final class RcloneStorage: ObjectStorage {
     private let program: String
     private let variables: [String: String]
     private let state = Locked(State())
-    /// Held while rclone is started, so that it is started once.
+    /// Held during the start of rclone, so rclone is started once.
     private let startLock = NSLock()
 
     private struct State {
         var process: RcloneProcess?
-        /// The hash that the remote tells at no cost; `.some(nil)`: none.
+        /// The kind of hash told by the remote at no cost; `.some(nil)`: none.
         var quickHash: String??
     }
 
@@ -54,7 +55,7 @@ package final class RcloneStorage: ObjectStorage {
 
     // MARK: ObjectStorage
 
-    /// The whole listing is one page.
+    /// Returns the whole listing as a single page.
     package func list(_ prefix: String, after key: String?, _ token: String?) throws -> ObjectPage {
         var directory = prefix
         while directory.last == "/" { directory.removeLast() }
@@ -114,7 +115,7 @@ package final class RcloneStorage: ObjectStorage {
 
     // MARK: Requests
 
-    /// A request, before it is known which process takes it.
+    /// A request, before a process for the request is known.
     private struct Order {
         var method: String
         var path: String
@@ -219,7 +220,7 @@ package final class RcloneStorage: ObjectStorage {
         return try send(order, maximumBytes: maximumBytes, "")
     }
 
-    /// Sends a request; where rclone has ended, starts it again, once. Every request can be repeated.
+    /// Sends a request. If rclone has ended, starts rclone again, once. Every request can be repeated.
     private func send(_ order: Order, maximumBytes: Int, _ key: String) throws -> HTTPResponse {
         var process = try running()
         for attempt in 1...2 {
@@ -342,7 +343,7 @@ package final class RcloneStorage: ObjectStorage {
     }
 }
 
-/// A folder of its own for a file that rclone uploads. Only this account may look into it.
+/// A separate folder for a file to upload by rclone. Only this account may look into the folder.
 private enum UploadFolder {
     static func with<Result>(
         _ bytes: [UInt8], _ body: (_ folder: String, _ name: String) throws -> Result

@@ -6,9 +6,9 @@ import FerryCore
 ///     RemoteContainers.enable()
 ///     let replica = try Replica.create(store, containerPath: "s3://music-bucket/music?region=eu-central-1")
 public enum RemoteContainers {
-    /// Lets this process use containers in S3-compatible object storages, whose paths are `s3://bucket/path?…`, and wherever rclone
-    /// reaches (`rclone:remote:path`), where that is installed. Call once, at the
-    /// start of the program, before a database is opened.
+    /// Lets this process use containers in S3-compatible object storages, with paths such as `s3://bucket/path?…`. With
+    /// rclone installed, the process can also use every place within rclone's reach (`rclone:remote:path`). Call once,
+    /// at the start of the program, before a database is opened.
     /// - Parameter credentials: gives the credentials for a place; asked again before they end. `nil`: the environment, the profiles
     ///   in `~/.aws` and the AWS command line are asked.
     public static func enable(credentials: (@Sendable (_ place: String) throws -> S3Credentials)? = nil) {

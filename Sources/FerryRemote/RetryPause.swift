@@ -1,9 +1,9 @@
 import Foundation
 
-/// Lets time pass between two attempts at a request. `interrupt` ends all pauses at once, so that nobody waits for a storage when the
-/// program is to end.
+/// Lets time pass between two attempts at a request. `interrupt` ends all pauses at once, so a program at its end does
+/// not wait for a storage.
 ///
-/// A pause waits for nothing but time: no other thread's work is over when it is.
+/// A pause waits for nothing but time, never for the work of a thread.
 ///
 /// `@unchecked Sendable` because `count` is only used under `condition`.
 package final class RetryPause: @unchecked Sendable {
@@ -30,7 +30,7 @@ package final class RetryPause: @unchecked Sendable {
         return count == since
     }
 
-    /// Ends all pauses, now and of requests that are under way. From any thread.
+    /// Ends all pauses, now and in running requests. From any thread.
     package func interrupt() {
         condition.lock()
         count += 1

@@ -11,7 +11,7 @@ struct S3Address: Hashable {
     /// - Parameter region: the bucket's; a part of the host's name at Amazon.
     init(_ location: S3Location, region: String) {
         let endpoint = location.endpoint ?? ServiceAddress(isSecure: true, host: "s3.\(region).amazonaws.com")
-        // A certificate for one level of names does not cover buckets with dots.
+        // A certificate for a single level of names does not cover buckets with dots.
         let style = location.style ?? (location.endpoint == nil && !location.bucket.contains(".") ? .virtual : .path)
         isSecure = endpoint.isSecure
         switch style {

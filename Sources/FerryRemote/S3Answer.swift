@@ -1,20 +1,20 @@
 import FerryContainer
 import FerryCore
 
-/// What an S3-compatible storage says in XML. Pure readings, with every limit checked.
+/// Reads the XML answers of an S3-compatible storage. Pure readings, with every limit checked.
 enum S3Answer {
     /// A longer page is not read, in bytes.
     static let maximumPageBytes = XMLElement.maximumBytes
     /// A longer error is not read, in bytes.
     static let maximumErrorBytes = 64 * 1024
 
-    /// The code of an error, such as `NoSuchKey`, and the region that it names.
+    /// The code of an error, such as `NoSuchKey`, and the region named by the error.
     struct Failure: Equatable {
         var code: String
         var region: String?
     }
 
-    /// Reads the body of an error; an empty code if it says none.
+    /// Reads the body of an error; the code is empty for a body without a code.
     static func failure(_ body: [UInt8]) -> Failure {
         guard body.count <= maximumErrorBytes, let root = XMLElement(body), root.name == "Error" else {
             return Failure(code: "")
@@ -22,7 +22,7 @@ enum S3Answer {
         return Failure(code: word(root.value("Code") ?? ""), region: root.value("Region").map(word))
     }
 
-    /// A word of the storage's that may stand in a message: short, and without control characters.
+    /// Makes a word of the storage's fit for a message: short, and without control characters.
     static func word(_ text: String) -> String {
         String(
             text.unicodeScalars.filter { $0.isASCII && $0.value > 0x20 && $0.value < 0x7f }.prefix(64).map(
@@ -30,8 +30,8 @@ enum S3Answer {
     }
 
     /// Reads a page of `ListObjectsV2`.
-    /// - Parameter base: the beginning of all keys, which names in the container do not have.
-    /// - Throws: `inputOutput` for what is no page.
+    /// - Parameter base: the beginning of all keys; names in the container lack this beginning.
+    /// - Throws: `inputOutput` for a body that is no page.
     static func page(_ body: [UInt8], below base: String, of place: String) throws(FerryError) -> ObjectPage {
         guard let root = XMLElement(body), root.name == "ListBucketResult" else {
             throw refused(place, "it is no listing")

@@ -1,10 +1,10 @@
 import Foundation
 
-/// An access key, its secret, and for how long both may be used.
+/// An access key, the secret, and the time until both may be used.
 ///
 /// Nothing prints a secret: neither a description, nor a dump, nor an error.
 public struct S3Credentials: Hashable, Sendable {
-    /// The key's ID, which is no secret, and is not shown either.
+    /// The key's ID: no secret, but not shown either.
     let accessKey: String
     let secretKey: String
     /// The token of a session.

@@ -16,7 +16,7 @@ struct S3Signature {
         timestamp = Self.timestamp(milliseconds)
     }
 
-    /// What a signature covers.
+    /// The content of a signature.
     struct Signed {
         var method: String
         /// Encoded once.
@@ -53,7 +53,7 @@ struct S3Signature {
             + Self.hex(signature)
     }
 
-    /// The query as it is signed, and sent: encoded, and in the order of encoded names.
+    /// The query as signed and sent: encoded, and in the order of encoded names.
     static func canonicalQuery(_ query: [(name: String, value: String)]) -> String {
         query.map { (PercentEncoding.encode($0.name), PercentEncoding.encode($0.value)) }
             .sorted { ($0.0, $0.1) < ($1.0, $1.1) }.map { "\($0.0)=\($0.1)" }.joined(separator: "&")
@@ -66,12 +66,12 @@ struct S3Signature {
         return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
-    /// Without white space at the ends, and with one space for several.
+    /// The text without white space at the ends, and with a single space for several.
     private static func trimmed(_ value: String) -> String {
         value.split(separator: " ").joined(separator: " ")
     }
 
-    /// A time as the signature has it, in UTC.
+    /// A time in the form for signatures, in UTC.
     static func timestamp(_ milliseconds: Int64) -> String {
         let date = HTTPDate.parts(milliseconds)
         func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }

@@ -5,7 +5,7 @@ extension S3Storage {
     package func examine() throws -> StorageExamination {
         var examination = StorageExamination()
         if let answer = try setting("versioning") {
-            // A bucket that never kept versions has an empty answer.
+            // A bucket gives an empty answer if the bucket never kept versions.
             examination.keepsVersions = answer.root?.value("Status") == "Enabled"
         }
         if let answer = try setting("lifecycle") {
@@ -17,7 +17,8 @@ extension S3Storage {
     }
 
     /// A setting of the bucket.
-    /// - Returns: its document, or none where the bucket has no such setting; `nil` where the key may not ask, or the storage has none.
+    /// - Returns: the setting's document, or no document if the bucket lacks the setting. `nil` if the key may not ask,
+    ///   or the storage has no such setting.
     private func setting(_ name: String) throws -> Setting? {
         var call = Call("GET", key: "")
         call.query = [(name, "")]
@@ -34,12 +35,13 @@ extension S3Storage {
     }
 }
 
-/// A rule of a bucket that removes objects after a while; a pure reading.
+/// A bucket's rule for removing objects after a while; a pure reading.
 struct S3Rule {
     let name: String
     private let prefix: String
 
-    /// - Returns: `nil` for an element that is no such rule, or not in force, or for objects with tags, which Ferry's lack.
+    /// - Returns: `nil` for a further kind of element, for a rule not in force, and for a rule about tags: Ferry's
+    ///   objects have no tags.
     init?(_ element: XMLElement) {
         guard element.name == "Rule", element.value("Status") == "Enabled",
             let expiration = element.child("Expiration"),

@@ -10,10 +10,10 @@ import Foundation
 /// - No error holds a key, a token, a signature or a query.
 package final class S3Storage: ObjectStorage {
     static let maximumAttempts = 5
-    /// The first wait and the longest one, in milliseconds. Each wait is a random part of them.
+    /// The first and the longest wait, in milliseconds. Each wait is a random part of its limit.
     static let firstWaitMilliseconds = 100
     static let longestWaitMilliseconds = 10_000
-    /// A clock that is wrong by more is named, in milliseconds.
+    /// The greatest clock offset without a report, in milliseconds.
     static let clockMilliseconds: Int64 = 300_000
 
     private let location: S3Location
@@ -54,7 +54,7 @@ package final class S3Storage: ObjectStorage {
     struct Surroundings: Sendable {
         var clock: any WallClock = SystemClock()
         var random: any RandomSource = SystemRandom()
-        /// In place of a pause that takes time.
+        /// Replaces a pause of real time.
         var wait: (@Sendable (_ milliseconds: Int) -> Void)?
     }
 
@@ -124,7 +124,8 @@ package final class S3Storage: ObjectStorage {
         switch response.status {
         case 200, 201, 204: return .written(tag: try tag(response, call))
         case 412: return .present
-        // Somebody writes the same key at this moment. Attempts that met that are over: who reads finds out.
+        // Somebody writes the same key at this moment. Attempts that met this answer are over, and a read finds the
+        // result.
         case 409: return .present
         default: throw refusal(response, call)
         }
@@ -166,7 +167,7 @@ package final class S3Storage: ObjectStorage {
         }
     }
 
-    /// Sends a request until its answer says something.
+    /// Sends a request until an answer is final.
     func send(_ call: Call) throws -> HTTPResponse {
         var (attempt, isRefused, corrections) = (1, false, Set<String>())
         let start = retryPause.interruptions
@@ -198,7 +199,7 @@ package final class S3Storage: ObjectStorage {
                     })
                 else { return response }
             case .correction(let name, let region):
-                // Once each: a storage that goes on refusing means what it says.
+                // Each correction is made once: a storage with repeated refusals means the refusal.
                 guard corrections.insert(name).inserted else { return response }
                 if let region { state.withLock { $0.region = region } }
                 isRefused = name == "credentials"
@@ -237,7 +238,7 @@ package final class S3Storage: ObjectStorage {
     }
 
     /// Waits before the next attempt.
-    /// - Returns: false where no other attempt is wanted.
+    /// - Returns: false after an interruption: no further attempt is wanted.
     private func pause(_ attempt: Int, _ retryAfterSeconds: Int?, since start: Int) -> Bool {
         let longest = min(Self.firstWaitMilliseconds << (attempt - 1), Self.longestWaitMilliseconds)
         let least = min(max(retryAfterSeconds ?? 0, 0), 60) * 1000

@@ -1,6 +1,6 @@
-/// What an answer asks for: a pure decision.
+/// The next step after an answer: a pure decision.
 enum S3Verdict: Equatable {
-    /// The answer says something: go by it.
+    /// The answer is final: go by the answer.
     case answer
     /// The same request may succeed in a moment.
     case again

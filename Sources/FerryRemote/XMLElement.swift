@@ -1,6 +1,6 @@
 import FerryCore
 
-/// The content of an XML document as a tree of elements: what the answers of storages consist of. Attributes are passed over.
+/// The content of an XML document as a tree of elements, for the answers of storages. Attributes are passed over.
 ///
 /// Limits: `maximumBytes`, `maximumDepth`, `maximumElements`. Documents with a DTD are refused, so nothing expands.
 struct XMLElement {
@@ -23,7 +23,7 @@ struct XMLElement {
     func value(_ name: String) -> String? { child(name)?.text }
 
     /// Reads a document.
-    /// - Returns: the root; `nil` for what is no document within the limits.
+    /// - Returns: the root; `nil` for bytes that are no document within the limits.
     init?(_ bytes: [UInt8]) {
         guard bytes.count <= Self.maximumBytes else { return nil }
         var parser = XMLTreeParser(bytes)
@@ -32,7 +32,7 @@ struct XMLElement {
     }
 }
 
-/// A parser of the part of XML that `XMLElement` describes.
+/// A parser for the part of XML in `XMLElement`.
 private struct XMLTreeParser {
     private let bytes: [UInt8]
     private var position = 0
@@ -96,7 +96,7 @@ private struct XMLTreeParser {
         return name.lastIndex(of: ":").map { String(name[name.index(after: $0)...]) } ?? name
     }
 
-    /// Reads an element whose `<` is next.
+    /// Reads an element. The next character must be `<`.
     private mutating func element(depth: Int) -> XMLElement? {
         count += 1
         guard depth < XMLElement.maximumDepth, count <= XMLElement.maximumElements, isAt("<") else { return nil }
@@ -132,7 +132,7 @@ private struct XMLTreeParser {
     }
 
     /// Passes over attributes and the end of a tag.
-    /// - Returns: true if the element ends with its tag.
+    /// - Returns: true for an element without content, closed by the tag itself.
     private mutating func skipAttributes() -> Bool? {
         while true {
             skipSpace()

@@ -2,12 +2,12 @@ import Crypto
 import FerryCore
 import Foundation
 
-/// The two secret keys of a device, or of the recovery key: one signs, the other opens what is wrapped for it. Both are 32
-/// random bytes; nothing derived from them is kept, so no false public key can stand beside a true secret one.
+/// The two secret keys of a device, or of the recovery key: a key for signing, and a key for opening wraps. Both are 32
+/// random bytes. No derived key is kept, so no false public key can stand beside a true secret key.
 package struct DeviceKeys: Sendable {
-    /// The container that they are for.
+    /// The container of the keys.
     package let container: ContainerID
-    /// The ID that follows from the keys; without meaning for the recovery key.
+    /// The ID derived from the keys; without meaning for the recovery key.
     package let device: DeviceID
     package let publicKeys: DevicePublicKeys
     let signing: Curve25519.Signing.PrivateKey
@@ -27,8 +27,8 @@ package struct DeviceKeys: Sendable {
         try self.init(signingSeed: signing, boxSeed: box, container: container)
     }
 
-    /// The recovery key's, from its code.
-    /// - Throws: `invalidArgument` for a code of another purpose.
+    /// Derives the recovery key's pair from the recovery code.
+    /// - Throws: `invalidArgument` for a code of a different purpose.
     package init(recovery code: SecretCode, container: ContainerID) throws {
         guard code.purpose == .recovery else {
             throw FerryError(.invalidArgument, "This is the code of an invitation, not a recovery code.")

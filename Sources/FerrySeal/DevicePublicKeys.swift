@@ -7,14 +7,14 @@ package struct DevicePublicKeys: Hashable, Sendable {
     /// The bytes of each key.
     package static let keyLength = 32
 
-    /// Ed25519: verifies what the device signs.
+    /// Ed25519: verifies the device's signatures.
     package let signing: [UInt8]
-    /// X25519: epochs are wrapped for it.
+    /// X25519: the receiver's key of wrapped epochs.
     package let box: [UInt8]
 
-    /// Takes keys that somebody states.
-    /// - Throws: `damagedFile` for another length, and for keys of small order: under such a signing key signatures of others
-    ///   hold, and what is wrapped for such a box key everybody can open.
+    /// Takes keys from an unverified source.
+    /// - Throws: `damagedFile` for a wrong length, and for keys of small order. Under such a signing key strangers'
+    ///   signatures hold, and everybody can open wraps for such a box key.
     package init(signing: [UInt8], box: [UInt8]) throws(FerryError) {
         guard signing.count == Self.keyLength, box.count == Self.keyLength else {
             throw ByteReader.malformed("a public key is not \(Self.keyLength) bytes long")
@@ -34,20 +34,21 @@ package struct DevicePublicKeys: Hashable, Sendable {
     /// The ID of the device with these keys in a container: a UUID of version 8 (RFC 9562).
     package func device(in container: ContainerID) -> DeviceID {
         let hash = SealSuite.hash("device", container.bytes, signing, box)
-        let id = DeviceID(bytes: hash.prefix(16)) ?? DeviceID(high: 0, low: 0)  // 16 bytes always make one
+        let id = DeviceID(bytes: hash.prefix(16)) ?? DeviceID(high: 0, low: 0)  // 16 bytes always make an ID
         return DeviceID(high: id.high & ~0xf000 | 0x8000, low: id.low & ~(3 << 62) | 2 << 62)
     }
 
     /// Whether the device signed content under a label.
     /// - Parameter digest: SHA-256 of the content.
     package func isSignature(_ signature: some DataProtocol, of label: String, digest: [UInt8]) -> Bool {
-        // The length of the key was checked; another error would say that it is no point, which holds no signature.
+        // The length of the key was checked. A further error means that the key is no point, and no signature holds
+        // then.
         guard let key = try? Curve25519.Signing.PublicKey(rawRepresentation: signing) else { return false }
         return key.isValidSignature(signature, for: SealSuite.signedMessage(label, digest: digest))
     }
 }
 
-/// Keys that lie in the small subgroups of the curves.
+/// Keys in the small subgroups of the curves.
 enum SmallOrder {
     /// The encodings of the points of small order on edwards25519, without the sign bit: of order 4, 1, 8, 8 and 2, then 0 and 1
     /// as they stand above the field's modulus.
@@ -71,7 +72,8 @@ enum SmallOrder {
         signingKeys.contains(Array(key.dropLast()) + [(key.last ?? 0) & 0x7f])
     }
 
-    /// A secret agreed with such a key is zero whatever the other key is (RFC 7748, section 6.1): any key of ours shows it.
+    /// A secret agreed with such a key is zero for every partner key (RFC 7748, section 6.1), so any key of ours shows
+    /// this.
     static func isBoxKey(_ key: [UInt8]) -> Bool {
         do {
             let probe = try Curve25519.KeyAgreement.PrivateKey(rawRepresentation: [UInt8](repeating: 1, count: 32))
@@ -79,7 +81,7 @@ enum SmallOrder {
             let shared = try probe.sharedSecretFromKeyAgreement(with: other)
             return shared.withUnsafeBytes { $0.reduce(0, |) == 0 }
         } catch {
-            // CryptoKit refuses to agree on zero by itself.
+            // CryptoKit itself refuses to agree on zero.
             return true
         }
     }

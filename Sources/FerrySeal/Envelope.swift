@@ -2,19 +2,20 @@ import Crypto
 import FerryCore
 import Foundation
 
-/// A file of a sealed container: encrypted under an epoch, signed by the device that wrote it (Docs/Format.md, "Envelopes").
+/// A file of a sealed container: encrypted under an epoch, signed by the writing device (Docs/Format.md, "Envelopes").
 ///
-/// Sealing the same content twice gives the same bytes, but for the signature on Apple's systems: a file's key follows from a
-/// keyed hash of its content, so that publication after a crash writes what was there. The same key means the same content.
+/// Sealing the same content twice gives the same bytes, except the signature on Apple's systems. A file's key follows
+/// from a keyed hash of the content, so a publication after a crash writes the same bytes again. The same key means the
+/// same content.
 package enum Envelope {
     /// The beginning of a sealed file, packs included.
     package static let magic = Array("FRYX".utf8)
     /// The version that is written, and the latest that is read.
     package static let currentVersion: UInt8 = 1
     static let headerLength = 128
-    /// What a file is longer than its pieces.
+    /// The bytes of a file beyond the file's pieces.
     package static let overhead = headerLength + SealSuite.signatureLength
-    /// The plain bytes of a piece; the last one may have fewer.
+    /// The plain bytes of a piece; the last piece may have fewer.
     static let pieceLength = 64 * 1024
     static let tagLength = 16
     static let nonceLength = 12
@@ -25,7 +26,7 @@ package enum Envelope {
     /// The bytes of the length before the content.
     static let contentOffset = 8
 
-    /// The magics of the files that are sealed, as they are in an open container: segment, head, manifest, chunk, part.
+    /// The magics of plain files that a sealed container seals: segment, head, manifest, chunk, part.
     static let plainMagics = ["FRYS", "FRYH", "FRYM", "FRYC", "FRYV"].map { Array($0.utf8) }
 
     /// Seals a whole file of an open container.
@@ -74,14 +75,14 @@ package enum Envelope {
         return file
     }
 
-    /// The length of a sealed file whose content has a length.
+    /// The length of a sealed file, from the length of the content.
     /// - Parameter count: from 0 to `FileKind.maximumContentBytes`.
     package static func length(ofContent count: Int) -> Int {
         let stream = Padme.padded(contentOffset + count)
         return overhead + stream + (stream + pieceLength - 1) / pieceLength * tagLength
     }
 
-    /// What a file says of its device and epoch, before anything is verified; `nil` for what is no envelope.
+    /// The device and epoch named by a file, before any verification; `nil` if the file is no envelope.
     package static func told(by file: [UInt8]) -> (device: DeviceID, epoch: EpochID)? {
         guard file.starts(with: magic), file.count >= overhead, let device = DeviceID(bytes: file[24..<40]),
             let epoch = EpochID(bytes: file[40..<56])
@@ -89,7 +90,7 @@ package enum Envelope {
         return (device, epoch)
     }
 
-    /// HMAC over what the header says before the seed, and the stream.
+    /// HMAC over the header up to the seed, and the stream.
     static func seed(_ header: [UInt8], _ stream: [UInt8], _ epoch: EpochSecret) -> [UInt8] {
         var code = HMAC<SHA256>(key: epoch.seedKey)
         code.update(data: header.prefix(seedOffset))
@@ -97,7 +98,7 @@ package enum Envelope {
         return Array(code.finalize())
     }
 
-    /// The key of one file, and 32 bytes that commit to it.
+    /// The key of a file, and 32 bytes that commit to the key.
     static func fileKey(_ header: [UInt8], _ epoch: EpochSecret) -> (key: SymmetricKey, commitment: [UInt8]) {
         let both = SealSuite.derive(
             from: epoch.secret, epoch.container, "file", Array(header.prefix(commitmentOffset)), count: 64)
@@ -106,7 +107,7 @@ package enum Envelope {
         }
     }
 
-    /// The piece's number in 11 bytes, most significant first, and a mark on the last one.
+    /// The piece's number in 11 bytes, most significant first, and a mark on the last piece.
     static func nonce(_ piece: Int, isLast: Bool) throws -> AES.GCM.Nonce {
         var bytes = [UInt8](repeating: 0, count: nonceLength)
         for index in 0..<8 { bytes[10 - index] = UInt8(truncatingIfNeeded: piece >> (8 * index)) }

@@ -5,7 +5,7 @@ import Foundation
 /// Opens sealed files, in the order of Docs/Format.md: nothing is decrypted before the signature of a member holds, and nothing
 /// is handed out before all of a file is found right.
 package struct EnvelopeReader: Sendable {
-    /// What a sealed file says before anything is known of it.
+    /// The header of a sealed file, unverified.
     package struct Header: Hashable, Sendable {
         package let kind: FileKind
         package let container: ContainerID
@@ -15,17 +15,17 @@ package struct EnvelopeReader: Sendable {
         let length: Int
     }
 
-    /// What a file held.
+    /// The content of an opened file.
     package struct Opened: Hashable, Sendable {
         package let content: [UInt8]
         package let epoch: EpochID
     }
 
-    /// The container in which files lie.
+    /// The container of the files.
     package let container: ContainerID
-    /// The keys of a device whose files count; `nil` for all others.
+    /// The keys of a device with readable files; `nil` for the rest.
     package let keys: @Sendable (DeviceID) -> DevicePublicKeys?
-    /// An epoch that is known here.
+    /// The secret of a known epoch; `nil` for an unknown epoch.
     package let epoch: @Sendable (EpochID) -> EpochSecret?
 
     package init(
@@ -39,9 +39,9 @@ package struct EnvelopeReader: Sendable {
 
     /// Opens a file of a kind from a device's directory. The caller holds the content against the plain file's rules and the
     /// name against the content.
-    /// - Throws: `notSealed` for a plain file, `formatTooNew`, `foreignFile` where it belongs to another place or its device is no
-    ///   member, `fileNotThereYet` where more of it or its epoch's key is still to come, `damagedFile` for all else. The caller
-    ///   adds the path.
+    /// - Throws: `notSealed` for a plain file, `formatTooNew`, `damagedFile` for all else. `foreignFile` for a file of
+    ///   a different place, or of a device without membership. `fileNotThereYet` while bytes of the file or the epoch's
+    ///   key are still to come. The caller adds the path.
     package func open(_ file: [UInt8], _ kind: FileKind, of device: DeviceID) throws(FerryError) -> Opened {
         let header = try checkSignature(file, kind, of: device)
         let end = file.count - SealSuite.signatureLength
@@ -58,7 +58,7 @@ package struct EnvelopeReader: Sendable {
         return Opened(content: try content(of: stream, kind), epoch: header.epoch)
     }
 
-    /// Checks all of a file that needs no epoch: that it lies in its place, is whole, and is signed by its device.
+    /// Makes every check of a file possible without an epoch: the place, the length, and the device's signature.
     /// - Throws: as `open(_:_:of:)`.
     @discardableResult
     package func checkSignature(
@@ -78,7 +78,7 @@ package struct EnvelopeReader: Sendable {
         return header
     }
 
-    /// Reads the header and holds it against the place and the length of the file.
+    /// Reads the header and compares the header with the place and the length of the file.
     /// - Throws: as `open(_:_:of:)`.
     package func header(_ file: [UInt8], _ kind: FileKind, of device: DeviceID) throws(FerryError) -> Header {
         let magic = Envelope.magic

@@ -2,9 +2,10 @@ import Crypto
 import FerryCore
 import Foundation
 
-/// What all members have and nobody else: files are sealed under one (Docs/Format.md, "Keys and hashes").
+/// The secret shared by all members and nobody else: files are sealed under an epoch (Docs/Format.md, "Keys and
+/// hashes").
 package struct EpochSecret: Sendable {
-    /// The container that it belongs to.
+    /// The container of the secret.
     package let container: ContainerID
     /// Follows from the secret.
     package let id: EpochID
@@ -17,7 +18,7 @@ package struct EpochSecret: Sendable {
         self.container = container
         self.secret = secret
         let name = SealSuite.derive(from: secret, container, "epoch", count: 16)
-        id = name.withUnsafeBytes { EpochID(bytes: $0) } ?? EpochID(high: 0, low: 0)  // 16 bytes always make one
+        id = name.withUnsafeBytes { EpochID(bytes: $0) } ?? EpochID(high: 0, low: 0)  // 16 bytes always make an ID
         seedKey = SealSuite.derive(from: secret, container, "seed")
         nameKey = SealSuite.derive(from: secret, container, "name")
         ringKey = SealSuite.derive(from: secret, container, "ring", id.bytes)
@@ -30,11 +31,12 @@ package struct EpochSecret: Sendable {
 
     // MARK: Names
 
-    /// What stands in place of the checksum in the name of a sealed file: it tells nobody but members what the file holds.
+    /// Gives the name of a sealed file in place of the plain checksum. The name tells the content to nobody but
+    /// members.
     package func name(_ checksum: Checksum, _ kind: FileKind, of device: DeviceID) -> Checksum {
         let message = [kind.rawValue] + device.bytes + checksum.bytes
         let code = HMAC<SHA256>.authenticationCode(for: message, using: nameKey)
-        return Checksum(bytes: Array(code.prefix(16))) ?? Checksum(high: 0, low: 0)  // 16 bytes always make one
+        return Checksum(bytes: Array(code.prefix(16))) ?? Checksum(high: 0, low: 0)  // 16 bytes always make a checksum
     }
 
     // MARK: The ring
@@ -44,8 +46,8 @@ package struct EpochSecret: Sendable {
     private static let ringNonceLength = 12
     private static let ringTagLength = 16
 
-    /// Seals earlier epochs, so that who has this one has them too.
-    /// - Parameter nonce: 12 random bytes.
+    /// Seals earlier epochs, so a holder of this epoch can open them too.
+    /// - Parameter random: draws the nonce, 12 bytes.
     /// - Throws: `limitExceeded` for more than `maximumRingCount`.
     package func sealRing(_ earlier: [EpochSecret], random: any RandomSource) throws -> [UInt8] {
         guard earlier.count <= Self.maximumRingCount else {
@@ -67,7 +69,7 @@ package struct EpochSecret: Sendable {
     }
 
     /// Opens the ring of this epoch.
-    /// - Throws: `damagedFile` where it is none, or a secret in it is not the one that its ID names.
+    /// - Throws: `damagedFile` for bytes that are no ring of this epoch, and for a secret under a wrong ID.
     package func openRing(_ ring: [UInt8]) throws(FerryError) -> [EpochSecret] {
         guard ring.count >= Self.ringNonceLength + Self.ringTagLength else {
             throw ByteReader.malformed("a ring is too short")
@@ -90,7 +92,7 @@ package struct EpochSecret: Sendable {
         return try readRing(plain)
     }
 
-    /// A function of its own: no slice of the plain bytes outlives it, so that they can be overwritten.
+    /// A separate function: no slice of the plain bytes outlives the function, so the bytes can be overwritten.
     private func readRing(_ plain: [UInt8]) throws(FerryError) -> [EpochSecret] {
         var epochs: [EpochSecret] = []
         var reader = ByteReader(plain)

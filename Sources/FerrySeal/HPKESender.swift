@@ -4,8 +4,9 @@ import Foundation
 
 /// The sender of HPKE's base mode (RFC 9180) with X25519, HKDF-SHA-256 and ChaCha20-Poly1305, for one message.
 ///
-/// The library's own sender draws its ephemeral key from the system. This one is given its key, so that a simulation can be
-/// repeated byte for byte. Its steps are the RFC's, its primitives the library's, and the library's receiver opens what it seals.
+/// The library's own sender draws an ephemeral key from the system. This sender takes the key as an argument, so a
+/// simulation can be repeated byte for byte. The steps are the RFC's, and the primitives are the library's. The
+/// library's receiver opens the result.
 struct HPKESender {
     private static let keyExchange: [UInt8] = Array("KEM".utf8) + [0x00, 0x20]
     private static let suite: [UInt8] = Array("HPKE".utf8) + [0x00, 0x20, 0x00, 0x01, 0x00, 0x03]
@@ -37,7 +38,7 @@ struct HPKESender {
         nonce = Self.bytes(Self.expand(Self.suite, secret, "base_nonce", context, count: 12))
     }
 
-    /// Seals the one message.
+    /// Seals the message.
     func seal(_ plain: [UInt8], authenticating data: [UInt8]) throws -> [UInt8] {
         let box = try ChaChaPoly.seal(plain, using: key, nonce: ChaChaPoly.Nonce(data: nonce), authenticating: data)
         return Array(box.ciphertext) + Array(box.tag)

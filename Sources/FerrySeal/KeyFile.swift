@@ -2,21 +2,21 @@ import Crypto
 import FerryCore
 import Foundation
 
-/// What the key store keeps of one device: its two seeds, and what must not be lost with the database (Docs/Format.md, "Key
-/// files"). Nothing that follows from the seeds is stored but the ID, which is computed anew at each load.
+/// The key store's record of a device: the two seeds, and facts that must outlive the database (Docs/Format.md, "Key
+/// files"). Of the values derived from the seeds, only the ID is stored, and each load computes the ID anew.
 package struct KeyFile: Sendable {
     /// The bytes of a record's hash.
     package static let hashLength = SealSuite.hashLength
-    /// The most invitations that are open at once.
+    /// The most open invitations.
     package static let maximumInvitations = 1024
 
-    /// An invitation that this device made, or the one by which it asks to be let in.
+    /// An invitation made by this device, or the invitation behind this device's own request for admission.
     package struct Invitation: Hashable, Sendable {
         package let claimKey: SecretKey
         package let answerKey: SecretKey
-        /// When it ends, by this device's clock, in milliseconds since the Unix epoch.
+        /// The end of validity by this device's clock, in milliseconds since the Unix epoch.
         package let endMilliseconds: UInt64
-        /// The hash of the claim that it is bound to: it lets in that one alone. `nil` until one came.
+        /// The hash of the bound claim: the invitation lets in only this claim. `nil` before the first claim.
         package var claim: [UInt8]?
 
         package init(code: SecretCode, container: ContainerID, endMilliseconds: UInt64, claim: [UInt8]? = nil) {
@@ -42,14 +42,14 @@ package struct KeyFile: Sendable {
     package let keys: DeviceKeys
     /// The hash of the container's first record.
     package let genesis: [UInt8]
-    /// The greatest number of an epoch that was ever seen: a restored database must not fall behind it.
+    /// The greatest number of an epoch ever seen: a restored database must not fall behind this number.
     package var highestEpoch: UInt32
     package var invitations: [Invitation]
 
     package var device: DeviceID { keys.device }
     package var container: ContainerID { keys.container }
 
-    /// - Throws: `invalidArgument` for a hash of another length.
+    /// - Throws: `invalidArgument` for a hash of a wrong length.
     package init(
         keys: DeviceKeys, genesis: [UInt8], highestEpoch: UInt32 = 0, invitations: [Invitation] = []
     ) throws(FerryError) {

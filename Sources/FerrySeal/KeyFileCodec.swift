@@ -12,15 +12,15 @@ extension KeyFile {
     /// A longer file is damaged.
     package static let maximumBytes = 144 + 3 + maximumInvitations * invitationLength + checksumLength
 
-    /// Hands the file's bytes to `body` and overwrites them when it returns. `body` must keep no copy of the array.
-    /// - Throws: `limitExceeded` for more than `maximumInvitations`; what `body` throws.
+    /// Hands the file's bytes to `body` and overwrites the bytes at the end. `body` must keep no copy of the array.
+    /// - Throws: `limitExceeded` for more than `maximumInvitations`; errors of `body`.
     package func withEncoded<Result>(_ body: ([UInt8]) throws -> Result) throws -> Result {
         guard invitations.count <= Self.maximumInvitations else {
             throw FerryError(
                 .limitExceeded, "More than \(Self.maximumInvitations) invitations are open. Let some end first.",
                 device: device)
         }
-        // All of it is reserved before, so that no shorter buffer stays behind.
+        // The whole capacity is reserved before, so no shorter buffer stays behind.
         var writer = ByteWriter(reservingCapacity: Self.maximumBytes)
         writer.write(contentsOf: Self.magic)
         writer.write(contentsOf: [Self.currentVersion, 0, 0, 0])
@@ -45,15 +45,15 @@ extension KeyFile {
         return try body(bytes)
     }
 
-    /// Reads a key file and overwrites its bytes. Give the only array with them.
-    /// - Throws: `formatTooNew` for a later version, `damagedFile` for what is no key file or whose ID is not that of its keys.
-    ///   The caller adds the path.
+    /// Reads a key file and overwrites the bytes. Pass the only array with these bytes.
+    /// - Throws: `formatTooNew` for a later version, `damagedFile` for bytes that are no key file, and for an ID that
+    ///   differs from the keys' ID. The caller adds the path.
     package init(decoding bytes: inout [UInt8]) throws(FerryError) {
         defer { SecretBytes.overwrite(&bytes) }
         try self.init(reading: bytes)
     }
 
-    /// A function of its own: no slice of the bytes outlives it, so that they can be overwritten.
+    /// A separate function: no slice of the bytes outlives the function, so the bytes can be overwritten.
     private init(reading bytes: [UInt8]) throws(FerryError) {
         guard bytes.count <= Self.maximumBytes else { throw ByteReader.malformed("it is too long") }
         var reader = ByteReader(bytes)

@@ -1,22 +1,23 @@
 import FerryCore
 import Synchronization
 
-/// Where a computer keeps the secret keys of its devices: never in a database, never in the shared folder.
+/// A computer's store for the secret keys of devices: never in a database, never in the shared folder.
 ///
-/// Safe to use from several threads. One process at a time writes for a device, under the device's lock.
+/// Safe to use from several threads. Only a single process at a time writes for a device, under the device's lock.
 package protocol KeyStore: Sendable {
     /// Reads the keys of a device; `nil` where there are none here.
-    /// - Throws: `keyExposed` where others can read them, `damagedFile`, `formatTooNew`, `inputOutput`.
+    /// - Throws: `keyExposed` if further users can read the keys, `damagedFile`, `formatTooNew`, `inputOutput`.
     func load(_ device: DeviceID) throws -> KeyFile?
 
-    /// Keeps the keys of a device, in place of those before. Durable when it returns: save before anything names the device.
-    /// - Throws: `keyExposed` where others could read them, `inputOutput`; what was there before is there still.
+    /// Keeps the keys of a device, in place of the keys before. Durable on return: save before any file names the
+    /// device.
+    /// - Throws: `keyExposed` if further users could read the keys, `inputOutput`; the earlier keys are still there.
     func save(_ file: KeyFile) throws
 
-    /// Forgets the keys of a device, if there are any. They are gone for good when it returns.
+    /// Forgets the keys of a device, if there are any. On return the keys are gone for good.
     func remove(_ device: DeviceID) throws
 
-    /// The devices whose keys are here, in ascending order.
+    /// The devices with keys here, in ascending order.
     func devices() throws -> [DeviceID]
 
     /// The directory of the keys; `nil` where they are in none.
@@ -27,7 +28,8 @@ extension KeyStore {
     package var place: String? { nil }
 }
 
-/// A key store that lasts as long as its process: for tests, simulations, and apps that keep keys elsewhere.
+/// A key store in memory, as long-lived as the process: for tests, simulations, and apps with their own storage of
+/// keys.
 package final class MemoryKeyStore: KeyStore {
     private let files = Mutex<[DeviceID: KeyFile]>([:])
 

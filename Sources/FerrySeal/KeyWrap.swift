@@ -2,20 +2,20 @@ import Crypto
 import FerryCore
 import Foundation
 
-/// An epoch's secret, sealed for one receiver: HPKE (RFC 9180) in base mode with X25519, HKDF-SHA-256 and ChaCha20-Poly1305
-/// (Docs/Format.md, "Wraps"). Who wrapped it, the signature of the record says that it stands in.
+/// An epoch's secret, sealed for a single receiver: HPKE (RFC 9180) in base mode with X25519, HKDF-SHA-256 and
+/// ChaCha20-Poly1305 (Docs/Format.md, "Wraps"). The signature of the record around the wrap proves the author.
 package struct KeyWrap: Hashable, Sendable {
     /// The bytes of the encapsulated key, and of the sealed secret.
     package static let encapsulatedLength = 32
     package static let ciphertextLength = 48
 
-    /// The device that can open it; zero: the recovery key.
+    /// The device with the key for opening; zero: the recovery key.
     package let receiver: DeviceID
     package let encapsulated: [UInt8]
     package let ciphertext: [UInt8]
 
-    /// Takes a wrap as it stands in a record.
-    /// - Throws: `damagedFile` for other lengths.
+    /// Takes a wrap from a record.
+    /// - Throws: `damagedFile` for wrong lengths.
     package init(receiver: DeviceID, encapsulated: [UInt8], ciphertext: [UInt8]) throws(FerryError) {
         guard encapsulated.count == Self.encapsulatedLength, ciphertext.count == Self.ciphertextLength else {
             throw ByteReader.malformed("a wrapped key has a wrong length")
@@ -26,7 +26,7 @@ package struct KeyWrap: Hashable, Sendable {
     }
 
     /// Wraps an epoch's secret for a receiver.
-    /// - Throws: `damagedFile` for a key of small order, which everybody could open it with.
+    /// - Throws: `damagedFile` for a key of small order: everybody could open a wrap for such a key.
     package init(
         _ epoch: EpochSecret, for receiver: DeviceID, _ keys: DevicePublicKeys, random: any RandomSource
     ) throws {
@@ -46,9 +46,9 @@ package struct KeyWrap: Hashable, Sendable {
             ciphertext: try sender.seal(secret, authenticating: receiver.bytes))
     }
 
-    /// Opens it with the receiver's keys.
-    /// - Parameter id: the epoch that it stands for.
-    /// - Throws: `damagedFile` where it is another's, or its secret is not the epoch's.
+    /// Opens the wrap with the receiver's keys.
+    /// - Parameter id: the epoch of the wrap.
+    /// - Throws: `damagedFile` if the wrap is for a different receiver, or if the secret is not the epoch's.
     package func open(_ id: EpochID, with keys: DeviceKeys) throws(FerryError) -> EpochSecret {
         let epoch: EpochSecret
         do {

@@ -2,7 +2,7 @@ import Crypto
 import FerryCore
 import Foundation
 
-/// A hash under a key: the first 16 bytes of HMAC-SHA-256. Contents and their chunks are named by it.
+/// A hash under a key: the first 16 bytes of HMAC-SHA-256. The hash names contents and their chunks.
 ///
 /// The type lies here because swift-crypto is this target's alone (Docs/Architecture.md, "Layers").
 package struct KeyedHash: Sendable {
@@ -10,7 +10,8 @@ package struct KeyedHash: Sendable {
 
     init(_ key: SymmetricKey) { self.key = key }
 
-    /// The key of an open container: anybody who has the folder can compute it. SHA-256 of a label and the container's ID.
+    /// The key of an open container: anybody with the folder can compute the key. SHA-256 of a label and the
+    /// container's ID.
     package init(openContainer container: ContainerID, label: String) {
         var digest = SHA256()
         digest.update(data: Array(label.utf8))
@@ -18,12 +19,12 @@ package struct KeyedHash: Sendable {
         key = SymmetricKey(data: digest.finalize())
     }
 
-    /// A key that follows from an epoch's secret: members alone have it.
+    /// A key derived from an epoch's secret: members alone have the key.
     package init(_ epoch: EpochSecret, label: String) {
         key = SealSuite.derive(from: epoch.secret, epoch.container, label)
     }
 
-    /// The key under another label. Who has a derived key learns nothing of this one.
+    /// The key under a second label. A holder of a derived key learns nothing of this key.
     package func derived(_ label: String) -> KeyedHash {
         KeyedHash(SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Array(label.utf8), using: key)))
     }
@@ -40,7 +41,7 @@ package struct KeyedHash: Sendable {
         return Self.id(code)
     }
 
-    /// Begins a hash of bytes that come in parts.
+    /// Begins a hash of bytes in parts.
     package func begin() -> Running { Running(code: HMAC<SHA256>(key: key)) }
 
     /// A hash of the parts so far.
@@ -56,7 +57,7 @@ package struct KeyedHash: Sendable {
 
     private static func id<Kind>(_ code: HMAC<SHA256>) -> UniqueID<Kind> {
         let first = code.finalize().withUnsafeBytes { UniqueID<Kind>(bytes: $0.prefix(16)) }
-        return first ?? UniqueID(high: 0, low: 0)  // 16 bytes always make one
+        return first ?? UniqueID(high: 0, low: 0)  // 16 bytes always make an ID
     }
 }
 

@@ -1,10 +1,11 @@
-/// Rounds lengths up, so that a file's size tells little of its content (Nikitin and others, "Reducing Metadata Leakage from
-/// Encrypted Files and Communication with PURBs", 2019): at most 12 per cent more, and less the longer it is.
+/// Rounds lengths up, so a file's size tells little of the content. Source: Nikitin and others, "Reducing Metadata
+/// Leakage from Encrypted Files and Communication with PURBs", 2019. Padding adds at most 12 per cent, and less for
+/// longer files.
 package enum Padme {
     /// Nothing is shorter.
     package static let minimumLength = 256
 
-    /// The length that content of a length is filled up to.
+    /// The padded length for content of a length.
     /// - Parameter length: from 0 to 2^62.
     package static func padded(_ length: Int) -> Int {
         if length <= minimumLength { return minimumLength }

@@ -1,4 +1,4 @@
-/// Sixteen bits as a word that can be said: consonant, vowel, consonant, vowel, consonant (Wilkerson, "A Proposal for
+/// Sixteen bits as a speakable word: consonant, vowel, consonant, vowel, consonant (Wilkerson, "A Proposal for
 /// Proquints", 2009).
 package enum Proquints {
     private static let consonants = Array("bdfghjklmnprstvz".utf8)
@@ -60,7 +60,8 @@ enum Base32 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Reads small letters and digits; `nil` for others, and where bits are left over that are not zero or make a whole letter.
+    /// Reads small letters and digits. `nil` for further characters, and for remaining bits that are not zero or make a
+    /// whole letter.
     static func decode(_ letters: some Sequence<UInt8>) -> [UInt8]? {
         var bytes: [UInt8] = []
         var (bits, count) = (0, 0)

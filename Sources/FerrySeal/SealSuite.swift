@@ -2,8 +2,9 @@ import Crypto
 import FerryCore
 import Foundation
 
-/// The one suite of sealed containers: hashes, derived keys and signatures, each under a label of its own
-/// (Docs/Format.md, "Keys and hashes"). There is no other suite to choose, so nobody can talk a device into a weaker one.
+/// The only suite of sealed containers: hashes, derived keys and signatures, each under a separate label
+/// (Docs/Format.md, "Keys and hashes"). There is no second suite to choose, so nobody can talk a device into a weaker
+/// suite.
 package enum SealSuite {
     static let prefix = Array("ferry-seal-1 ".utf8)
     /// The bytes of a hash and of a MAC.
@@ -22,7 +23,7 @@ package enum SealSuite {
         return Array(digest.finalize())
     }
 
-    /// SHA-256 of bytes, without a label: what a record is named by, and what a signature covers.
+    /// SHA-256 of bytes, without a label: the name of a record, and the content of a signature.
     package static func digest(_ bytes: some DataProtocol) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
 
     /// HMAC-SHA-256 under a key.
@@ -30,7 +31,7 @@ package enum SealSuite {
         Array(HMAC<SHA256>.authenticationCode(for: bytes, using: key.key))
     }
 
-    /// Whether a MAC is that of the bytes. The comparison takes the same time wherever they differ.
+    /// Whether a MAC is the MAC of the bytes. The comparison takes the same time wherever the two differ.
     package static func isAuthenticator(
         _ told: some ContiguousBytes, of bytes: some DataProtocol, under key: SecretKey
     ) -> Bool {
@@ -45,11 +46,11 @@ package enum SealSuite {
             inputKeyMaterial: secret, salt: container.bytes, info: context(label) + extra, outputByteCount: count)
     }
 
-    /// What is signed for content under a label.
+    /// The message to sign for content under a label.
     static func signedMessage(_ label: String, digest: [UInt8]) -> [UInt8] { context(label) + digest }
 }
 
-/// A secret key that overwrites its memory when it goes, and that no text ever shows.
+/// A secret key. The key overwrites its memory at the end of its life, and no text ever shows the key.
 package struct SecretKey: Sendable {
     let key: SymmetricKey
 

@@ -1,14 +1,15 @@
 import FerryCore
 
-/// The bytes of a sealed pack around what it says: its header, its parts and its end (Docs/Format.md, "Sealed packs").
+/// The bytes of a sealed pack around the content: header, parts and end (Docs/Format.md, "Sealed packs").
 ///
-/// The header is the beginning of an envelope. Chunks are parts, so that each is read by itself. The directory is a part, too, and
-/// the end is signed. The checksum covers what is sealed: a pack's name tells nothing, and needs no key to be checked.
+/// The header is the beginning of an envelope. Chunks are parts, so each chunk is read by itself. The directory is a
+/// part, too, and the end is signed. The checksum covers the sealed bytes: a pack's name tells nothing, and a check of
+/// the name needs no key.
 package enum SealedPack {
-    /// The kind in the header; behind those of `FileKind`, which lie in envelopes whole.
+    /// The kind in the header, after the kinds of `FileKind`, whose files lie whole in envelopes.
     package static let kind: UInt8 = 5
     package static let headerLength = Envelope.seedOffset
-    /// The bytes behind the directory: its place, the checksum, the signature.
+    /// The bytes behind the directory: the directory's place, the checksum, the signature.
     package static let endLength = 8 + 16 + SealSuite.signatureLength
     private static let label = "pack"
 
@@ -16,7 +17,7 @@ package enum SealedPack {
     /// - Parameter count: the bytes as an open pack would have them.
     package static func length(ofStored count: Int) -> Int { SealedPart.length(ofContent: count) }
 
-    /// What an epoch's secret and a device's keys make of a pack.
+    /// Seals packs with an epoch's secret and a device's keys.
     package struct Sealer: Sendable {
         private let epoch: EpochSecret
         private let keys: DeviceKeys
@@ -42,7 +43,7 @@ package enum SealedPack {
             try SealedPart.seal(stored, SealedPack.meaning(id, form, of: keys.device), under: epoch)
         }
 
-        /// The directory and all behind it.
+        /// The directory and all bytes behind the directory.
         /// - Parameter place: where the chunks end.
         package func end(_ directory: [UInt8], at place: Int) throws -> (bytes: [UInt8], id: PackID) {
             var writer = ByteWriter()
@@ -66,9 +67,9 @@ package enum SealedPack {
 
     /// Opens the directory. Nothing is decrypted before the signature of a member holds.
     /// - Parameters:
-    ///   - header: the first `headerLength` bytes, which the caller has held against the place.
-    ///   - end: the directory and all behind it.
-    /// - Throws: `foreignFile` for a device that is no member, `fileNotThereYet` for an unknown epoch, `damagedFile`.
+    ///   - header: the first `headerLength` bytes. The caller has checked them against the place.
+    ///   - end: the directory and all bytes behind the directory.
+    /// - Throws: `foreignFile` for a device without membership, `fileNotThereYet` for an unknown epoch, `damagedFile`.
     package static func openEnd(
         _ header: [UInt8], _ end: ArraySlice<UInt8>, of device: DeviceID, _ reader: EnvelopeReader
     ) throws(FerryError) -> [UInt8] {

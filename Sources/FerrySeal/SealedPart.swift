@@ -2,26 +2,27 @@ import Crypto
 import FerryCore
 import Foundation
 
-/// A part of a sealed file that is opened by itself: a chunk of a pack, or a pack's directory (Docs/Format.md, "Sealed packs").
+/// A separately readable part of a sealed file: a chunk of a pack, or a pack's directory (Docs/Format.md, "Sealed
+/// packs").
 ///
-/// The key follows from a keyed hash of what the part is and of its content, as that of an envelope does. So the same part sealed
-/// twice has the same bytes, and the same key never seals two contents. A part bears no signature: a chunk is proved by its ID, a
-/// directory by the signature behind it.
+/// As in an envelope, the key follows from a keyed hash of the part's meaning and content. So the same part sealed
+/// twice has the same bytes, and the same key never seals two contents. A part bears no signature: the ID proves a
+/// chunk, and the signature behind a directory proves the directory.
 package enum SealedPart {
     private static let label = "part"
     private static let seedLength = SealSuite.hashLength
     private static let epochLength = 16
-    /// What a part is longer than its filled up content.
+    /// The bytes of a part beyond the padded content.
     package static let overhead = epochLength + seedLength + Envelope.tagLength
 
-    /// The length of a part whose content has a length.
+    /// The length of a part, from the length of the content.
     /// - Parameter count: from 0 to `FileKind.segment.maximumContentBytes`.
     package static func length(ofContent count: Int) -> Int {
         overhead + Padme.padded(Envelope.contentOffset + count)
     }
 
     /// Seals a part.
-    /// - Parameter meaning: what the part is, at most 255 bytes; the opener has to know it.
+    /// - Parameter meaning: names the part for the seal, at most 255 bytes; the opener has to know the meaning.
     /// - Throws: `limitExceeded` for longer content than a segment's.
     package static func seal(
         _ content: [UInt8], _ meaning: [UInt8], under epoch: EpochSecret
@@ -45,13 +46,13 @@ package enum SealedPart {
         return part
     }
 
-    /// The epoch under which a part is sealed, before anything is verified; `nil` for what is too short.
+    /// The epoch of a sealed part, before any verification; `nil` for a part below the least length.
     package static func epoch(of part: some Collection<UInt8>) -> EpochID? {
         part.count > overhead ? EpochID(bytes: part.prefix(epochLength)) : nil
     }
 
     /// Opens a part. The caller proves the content.
-    /// - Parameter epoch: an epoch that is known here.
+    /// - Parameter epoch: gives the secret of a known epoch.
     /// - Throws: `fileNotThereYet` for an unknown epoch, `damagedFile`. The caller adds the path.
     package static func open(
         _ part: ArraySlice<UInt8>, _ meaning: [UInt8], epoch: (EpochID) -> EpochSecret?
@@ -91,6 +92,6 @@ package enum SealedPart {
         SealSuite.derive(from: epoch.secret, epoch.container, label, meaning + seed)
     }
 
-    /// A key seals one part, so the nonce is that of a file's only piece.
+    /// A key seals a single part, so the nonce equals the nonce of a file's only piece.
     private static func nonce() throws -> AES.GCM.Nonce { try Envelope.nonce(0, isLast: true) }
 }

@@ -8,17 +8,17 @@ import Glibc
 import Darwin
 #endif
 
-/// Secret bytes on their way between a key and a file: they live within one function and are overwritten there.
+/// Secret bytes between a key and a file: the bytes live within a single function and are overwritten there.
 ///
-/// One of the named leaves with unsafe code: the pointer is to a buffer whose length bounds the call.
+/// A named leaf with unsafe code: the length of the pointer's buffer bounds the call.
 enum SecretBytes {
-    /// Overwrites an array's bytes by a call that no optimizer takes away. The array must be the only one with these bytes:
-    /// a second one that shares them would keep them.
+    /// Overwrites an array's bytes by a call which no optimizer takes away. The array must be the only array with these
+    /// bytes: a second array with the same storage would keep them.
     static func overwrite(_ bytes: inout [UInt8]) {
         bytes.withUnsafeMutableBytes(overwrite)
     }
 
-    /// Overwrites what the library hands out as data; as for an array.
+    /// Overwrites data from the library; as for an array.
     static func overwrite(_ data: inout Data) {
         data.withUnsafeMutableBytes(overwrite)
     }
@@ -43,6 +43,7 @@ enum SecretBytes {
 }
 
 extension SymmetricKey {
-    /// Whether all bytes are zero: what an agreement with a key of small order gives. Takes the same time whatever they are.
+    /// Whether all bytes are zero, as after an agreement with a key of small order. The test takes the same time for
+    /// all bytes.
     var isZero: Bool { withUnsafeBytes { $0.reduce(0, |) == 0 } }
 }

@@ -2,13 +2,15 @@ import Crypto
 import FerryCore
 import Foundation
 
-/// A code that people carry from one screen to another: 16 random bytes, and two more that find mistakes in typing.
+/// A code for people to carry from screen to screen: 16 random bytes, and two more bytes for finding mistakes in
+/// typing.
 ///
-/// Spoken it is nine proquints; as text for a QR code it is `FERRY1`, the purpose and base32. It prints as "(a code)".
+/// Spoken, a code is nine proquints. As text for a QR code, a code is `FERRY1`, the purpose and base32. A code prints
+/// as "(a code)".
 public struct SecretCode: Sendable {
-    /// What a code is for. The check bytes depend on it, so that one is not taken for the other.
+    /// The purpose of a code. The check bytes depend on the purpose, so a code of a wrong purpose is refused.
     public enum Purpose: UInt8, CaseIterable, Sendable {
-        /// Lets one device in, once.
+        /// Lets a single device in, once.
         case invitation = 0x49
         /// The recovery key: everything.
         case recovery = 0x52
@@ -17,7 +19,7 @@ public struct SecretCode: Sendable {
     private static let length = 16
     private static let checkLength = 2
     private static let textMark = Array("FERRY1".utf8)
-    /// Nobody types more than that, in bytes.
+    /// The longest text for parsing, in bytes: nobody types more.
     private static let maximumTextBytes = 1024
 
     package let purpose: Purpose
@@ -33,10 +35,10 @@ public struct SecretCode: Sendable {
         self.init(SecretBytes.draw(Self.length, from: random), purpose)
     }
 
-    /// Reads what a person typed or scanned: nine words with spaces or hyphens between them or not, or the text that begins with
-    /// `FERRY1`, in any letter case.
-    /// - Throws: `codeRefused` where it is no code, was mistyped, or is for another purpose. The message tells which of them,
-    ///   and nothing of the code.
+    /// Reads a typed or scanned code in any letter case. The text is nine words, with or without spaces or hyphens
+    /// between them, or begins with `FERRY1`.
+    /// - Throws: `codeRefused` for text that is no code, for a mistyped code, and for a code of a different purpose.
+    ///   The message tells the cause, and nothing of the code.
     public init(parsing text: String, as purpose: Purpose) throws(FerryError) {
         guard text.utf8.count <= Self.maximumTextBytes else { throw Self.refused("This is not a code.") }
         var characters = text.utf8.filter { !Self.separators.contains($0) }
@@ -76,7 +78,7 @@ public struct SecretCode: Sendable {
         self.init(secret, purpose)
     }
 
-    /// Nine words, with a space between them: for a person, once. Never for a log or a file that others read.
+    /// Nine words, with a space between them: for a person, once. Never for a log or for a file with further readers.
     public var words: String { withAllBytes { Proquints.encode($0) } }
 
     /// The text for a QR code.
@@ -84,7 +86,7 @@ public struct SecretCode: Sendable {
         withAllBytes { String(decoding: Self.textMark + [purpose.rawValue], as: UTF8.self) + Base32.encode($0) }
     }
 
-    /// Proves a claim: only who has the code can make it.
+    /// The key for proving a claim: only a holder of the code can make the proof.
     package func claimKey(in container: ContainerID) -> SecretKey {
         SecretKey(SealSuite.derive(from: secret, container, "claim"))
     }
@@ -94,7 +96,7 @@ public struct SecretCode: Sendable {
         SecretKey(SealSuite.derive(from: secret, container, "answer"))
     }
 
-    /// The code with its check bytes, for as long as `body` runs. `body` must keep no copy of the array.
+    /// Passes the code with the check bytes to `body`. `body` must keep no copy of the array.
     private func withAllBytes(_ body: ([UInt8]) -> String) -> String {
         var bytes = secret.withUnsafeBytes { Array($0) } + Self.check(secret, purpose)
         defer { SecretBytes.overwrite(&bytes) }
@@ -107,7 +109,8 @@ public struct SecretCode: Sendable {
         return Array(SealSuite.hash("check", [purpose.rawValue], bytes).prefix(checkLength))
     }
 
-    /// Space, tab, line ends and hyphens; typographic ones are none, because no keyboard types them by mistake.
+    /// Space, tab, line ends and hyphens. Typographic characters do not count, because no keyboard types them by
+    /// mistake.
     private static let separators = Set(" \t\r\n-".utf8)
 
     private static func refused(_ message: String) -> FerryError { FerryError(.codeRefused, message) }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The open pages, which are told when something changed. An event says that there is news, and never what: the page asks anew.
+/// The open pages, as receivers of events. An event only says that there is news. The page asks for the content.
 package final class EventHub: Sendable {
     /// The most pages at once.
     package static let maximumStreams = 32
@@ -8,7 +8,7 @@ package final class EventHub: Sendable {
     private struct State {
         var streams: [Int: AsyncStream<[UInt8]>.Continuation] = [:]
         var nextStream = 0
-        /// Counts the news, so that a page that comes back knows whether it missed any.
+        /// Counts the news, so a returning page knows whether the page missed any.
         var news = 0
         var isEnded = false
     }
@@ -20,9 +20,9 @@ package final class EventHub: Sendable {
     /// True if a page is open.
     package var hasListeners: Bool { state.withLock { !$0.streams.isEmpty } }
 
-    /// The events for one more page, the first of them at once; `nil` if there are too many, or the page ends.
+    /// The events for a new page, the first event at once; `nil` for too many pages, and after the end.
     package func subscribe() -> AsyncStream<[UInt8]>? {
-        // A page that does not read misses nothing by the newest event alone.
+        // The newest event alone suffices for a page without reads.
         let (stream, continuation) = AsyncStream.makeStream(of: [UInt8].self, bufferingPolicy: .bufferingNewest(1))
         let number: Int? = state.withLock { state in
             if state.isEnded || state.streams.count >= Self.maximumStreams { return nil }
@@ -38,7 +38,7 @@ package final class EventHub: Sendable {
         return stream
     }
 
-    /// Tells every page that something changed.
+    /// Sends an event with a new number to every page.
     package func announce() {
         state.withLock { state in
             state.news += 1
@@ -46,7 +46,7 @@ package final class EventHub: Sendable {
         }
     }
 
-    /// Tells every page the last news again, which it ignores, so that a page that has gone is noticed.
+    /// Sends the last number again, so a page that has gone is noticed. Pages ignore a known number.
     package func ping() {
         state.withLock { state in
             for stream in state.streams.values { stream.yield(Self.event(state.news)) }
@@ -59,7 +59,7 @@ package final class EventHub: Sendable {
             state.isEnded = true
             return Array(state.streams.values)
         }
-        // Each removes itself, which takes the lock.
+        // Each stream removes itself, and takes the lock for this.
         for stream in streams { stream.finish() }
     }
 

@@ -4,7 +4,7 @@ import Glibc
 import Darwin
 #endif
 
-/// An IP address on which the page listens.
+/// An IP address for the page's server to listen on.
 package struct ListenAddress: Equatable, Sendable {
     package enum Kind: Sendable {
         case ip4
@@ -22,7 +22,7 @@ package struct ListenAddress: Equatable, Sendable {
         self.kind = kind
     }
 
-    /// Reads an address in numbers, an address of six in brackets or without; `nil` for any other text.
+    /// Reads a numeric address, of version 6 with or without brackets; `nil` for any further text.
     package init?(_ text: String) {
         let bare = text.hasPrefix("[") && text.hasSuffix("]") ? String(text.dropFirst().dropLast()) : text
         var four = in_addr()
@@ -42,6 +42,6 @@ package struct ListenAddress: Equatable, Sendable {
     /// True for all addresses of the computer.
     package var isEverywhere: Bool { text == "0.0.0.0" || text == "::" }
 
-    /// The address as a URL has it.
+    /// The address in the form for a URL.
     package var host: String { kind == .ip4 ? text : "[\(text)]" }
 }

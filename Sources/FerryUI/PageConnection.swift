@@ -8,13 +8,13 @@ import Glibc
 import Darwin
 #endif
 
-/// A connection of a browser: one request, one answer, and its end. Everything that is read has a limit and a deadline.
+/// A connection of a browser: a request, an answer, and the end. Every read has a limit and a deadline.
 struct PageConnection: Sendable {
     /// How long a request may take to arrive.
     private static let requestTime = Duration.seconds(10)
     /// How long a browser may take to accept an answer.
     private static let answerTime = Duration.seconds(60)
-    /// How long, and how much, is read after an answer, so that the answer reaches a browser that still sends.
+    /// The time and the bytes for reading after an answer, so the answer reaches a browser in the middle of sending.
     private static let lingerTime = Duration.seconds(1)
     private static let lingerBytes = 1 << 20
 
@@ -31,7 +31,7 @@ struct PageConnection: Sendable {
             }
             await linger()
         } catch {
-            // The browser has gone, or did not say what it wants in time. Nobody is there to be told.
+            // The browser has gone, or sent no whole request in time. Nobody is there for an answer.
         }
         try? socket.close()  // nothing is left to send
     }
@@ -87,10 +87,10 @@ struct PageConnection: Sendable {
         }
     }
 
-    /// Says that nothing follows, and reads what the browser was still sending.
+    /// Ends the sending side, and reads the rest of the browser's bytes.
     private func linger() async {
         shutdown(socket.socket.file.rawValue, Int32(SHUT_WR))
-        // The browser has its answer by now, whatever happens.
+        // The browser has the answer by now, whatever happens.
         try? await Self.within(Self.lingerTime) {
             var count = 0
             while count < Self.lingerBytes { count += try await socket.read(atMost: 4096).count }
@@ -107,7 +107,7 @@ struct PageConnection: Sendable {
 
     private struct TooLate: Error {}
 
-    /// Runs `body`, and cancels it when the time is over.
+    /// Runs `body`, and cancels `body` at the end of the time.
     private static func within<Value: Sendable>(
         _ time: Duration, _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {

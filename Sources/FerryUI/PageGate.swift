@@ -1,6 +1,6 @@
 import FerryCore
 
-/// A secret that the printed address has. Whoever has the token may read, and act where acts are allowed.
+/// A secret in the printed address. The token is the permission to read, and to act where acts are allowed.
 package struct AccessToken: Equatable, Sendable {
     package let text: String
 
@@ -20,19 +20,19 @@ package struct AccessToken: Equatable, Sendable {
     }
 }
 
-/// Decides whether a request comes from the page, as the browser shows it, and from a person who has the printed address.
-/// A pure function of the request.
+/// Decides whether a request comes from the page in the browser, and from a person with the printed address. A pure
+/// function of the request.
 ///
-/// - A page of another site can send requests here, and the browser tells its `Origin` and `Sec-Fetch-Site`.
-/// - A name of another site can lead to this computer (DNS rebinding), and the browser tells that name in `Host`.
-/// - Other users of the computer can send anything, and do not know the token.
+/// - A page of a foreign site can send requests here, and the browser tells `Origin` and `Sec-Fetch-Site`.
+/// - A name of a foreign site can lead to this computer (DNS rebinding), and the browser tells the name in `Host`.
+/// - Further users of the computer can send anything, and do not know the token.
 package struct PageGate: Sendable {
     /// The longest target, in bytes.
     package static let maximumTarget = 16_384
     /// The longest body, in bytes.
     package static let maximumBody = 65_536
 
-    /// The values of `Host` that mean this page, in lower case.
+    /// The values of `Host` for this page, in lower case.
     private let hosts: Set<String>
     /// The port, if any IP address of this computer may be named, because the page listens on all.
     private let anyAddressPort: UInt16?
@@ -45,7 +45,7 @@ package struct PageGate: Sendable {
         self.token = token
     }
 
-    /// Why a request is refused, whatever it asks; `nil` if it comes from the page.
+    /// The refusal of a request of any kind; `nil` if the request comes from the page.
     package func refusal(_ request: PageRequest) -> PageResponse? {
         if request.target.utf8.count > Self.maximumTarget {
             return .failure(414, .invalidArgument, "The address is too long.")
@@ -64,7 +64,7 @@ package struct PageGate: Sendable {
             return .failure(403, .accessDenied, "Another site sent this request.")
         }
         if let site = request.header("sec-fetch-site"), site != "same-origin", site != "none",
-            // A link of another site may open the page, which shows nothing without the token.
+            // A link of a foreign site may open the page, and the page shows nothing without the token.
             !(request.header("sec-fetch-mode") == "navigate" && request.method == "GET")
         {
             return .failure(403, .accessDenied, "Another site sent this request.")
@@ -72,7 +72,7 @@ package struct PageGate: Sendable {
         return nil
     }
 
-    /// Why a request for data, or an act, is refused; `nil` if it has the token.
+    /// The refusal of a request for data, or of an act; `nil` for a request with the token.
     package func refusalOfData(_ request: PageRequest) -> PageResponse? {
         let prefix = "Bearer "
         guard let header = request.header("authorization"), header.hasPrefix(prefix),
@@ -95,7 +95,7 @@ package struct PageGate: Sendable {
     private func isOwn(_ host: String) -> Bool {
         if hosts.contains(host) { return true }
         guard let anyAddressPort, host.hasSuffix(":\(anyAddressPort)") else { return false }
-        // No name of another site is an address.
+        // No name of a foreign site is an address.
         return ListenAddress(String(host.dropLast("\(anyAddressPort)".count + 1))) != nil
     }
 }

@@ -1,9 +1,9 @@
 import FerryCore
 import Foundation
 
-/// What a view of the page asks. A question changes nothing.
+/// A question of a view of the page. A question changes nothing.
 package enum PageQuestion: Equatable, Sendable {
-    /// What every view needs: names, and counts beside the names of views.
+    /// The facts for every view: names, and counts beside the names of views.
     case summary
     case overview
     /// Conflicts, the newest first, before a number.
@@ -11,9 +11,9 @@ package enum PageQuestion: Equatable, Sendable {
     case tables
     /// A page of a table's rows behind a place, with a text.
     case rows(table: String, after: String?, search: String)
-    /// The rows that a key names, with their past.
+    /// The rows with a key, and their past.
     case row(table: String, key: [String])
-    /// A row by the ID of its object, for a row whose key is not known.
+    /// A row by the ID of the row's object, if the key is unknown.
     case object(table: String, id: String)
     case hidden(table: String?)
     case container
@@ -25,7 +25,7 @@ package enum PageQuestion: Equatable, Sendable {
     static let maximumKeyParts = 32
 
     /// The question of a path below `/api/`; `nil` if there is none.
-    /// - Throws: `invalidArgument` for a parameter that is missing, too long or no such value.
+    /// - Throws: `invalidArgument` for a missing parameter, and for a parameter with a wrong or too long value.
     init?(_ name: some StringProtocol, _ query: PageQuery) throws {
         switch name {
         case "summary": self = .summary
@@ -53,7 +53,7 @@ package enum PageQuestion: Equatable, Sendable {
         }
     }
 
-    /// - Throws: `invalidArgument` for a key that is empty or too long.
+    /// - Throws: `invalidArgument` for an empty or too long key.
     static func key(_ parts: [String]) throws -> [String] {
         if parts.isEmpty { throw FerryError(.invalidArgument, "The key of the row is missing.") }
         if parts.count > maximumKeyParts || parts.contains(where: { $0.utf8.count > maximumBytes }) {
@@ -77,13 +77,13 @@ package enum PageQuestion: Equatable, Sendable {
     }
 }
 
-/// What a person does on the page.
+/// An act of a person on the page.
 package enum PageAct: Equatable, Sendable {
     /// Takes conflicts off the list.
     case resolve([Int64])
-    /// Brings back what a conflict lost.
+    /// Brings back the losing value of a conflict.
     case restoreConflict(Int64)
-    /// Makes a row what it was at a time.
+    /// Restores a row to an earlier time.
     case restoreRow(RowMoment)
 
     /// A row and a time.
@@ -93,9 +93,9 @@ package enum PageAct: Equatable, Sendable {
         /// The ID of the object, where several rows had the key.
         package var object: String?
         package var atMilliseconds: Int64
-        /// True to delete a row that was not there at the time.
+        /// True to delete a row if the row did not exist at the time.
         package var allowDelete: Bool?
-        /// True to tell what would happen, and do nothing.
+        /// True to report the effect without a change.
         package var dryRun: Bool?
 
         package init(
@@ -111,14 +111,14 @@ package enum PageAct: Equatable, Sendable {
         }
     }
 
-    /// The most conflicts that are settled at once.
+    /// The most conflicts in a single act.
     static let maximumNumbers = 1000
 
     private struct Numbers: Codable { var numbers: [Int64] }
     private struct Number: Codable { var number: Int64 }
 
     /// The act of a path below `/api/`; `nil` if there is none.
-    /// - Throws: `invalidArgument` for a body that is not what the act takes.
+    /// - Throws: `invalidArgument` for a body in a wrong form.
     init?(_ name: some StringProtocol, _ body: Data) throws {
         switch name {
         case "resolve":

@@ -1,7 +1,7 @@
 import FerryCore
 import Foundation
 
-/// A request as the page's site sees it: what came from outside, not checked yet.
+/// A request for the page's site: unchecked input from outside.
 package struct PageRequest: Sendable {
     package var method: String
     /// The path and the query as they were sent, percent-encoded.
@@ -34,7 +34,7 @@ package struct PageQuery: Equatable, Sendable {
     private let items: [(name: String, value: String)]
 
     /// - Parameter text: percent-encoded; `+` is a space.
-    /// - Throws: `invalidArgument` for what is no encoded text, and for too many items.
+    /// - Throws: `invalidArgument` for a wrong encoding, and for too many items.
     package init(_ text: some StringProtocol) throws {
         let parts = text.split(separator: "&")
         if parts.count > Self.maximumItems { throw Self.refusal("The address has too many parameters.") }
@@ -56,7 +56,7 @@ package struct PageQuery: Equatable, Sendable {
     /// All values of a name, in their order.
     package func values(_ name: String) -> [String] { items.filter { $0.name == name }.map(\.value) }
 
-    /// The only value of a name; `nil` without one.
+    /// The only value of a name; `nil` without a value.
     /// - Throws: `invalidArgument` for several.
     package func value(_ name: String) throws -> String? {
         let found = values(name)
@@ -71,7 +71,7 @@ package struct PageQuery: Equatable, Sendable {
     }
 
     /// A whole number within a range.
-    /// - Throws: `invalidArgument` for any other value.
+    /// - Throws: `invalidArgument` for a value that is no number in the range.
     package func number(_ name: String, in range: ClosedRange<Int64>) throws -> Int64? {
         guard let text = try value(name) else { return nil }
         guard let number = Int64(text), range.contains(number) else {

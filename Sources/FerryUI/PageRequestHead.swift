@@ -1,5 +1,5 @@
-/// The first lines of a request, as they were sent (RFC 9112, "Message Format"). Pure, and strict: what is not plainly a request
-/// is none.
+/// The first lines of a request, as sent (RFC 9112, "Message Format"). Pure and strict: only a plain request is
+/// accepted.
 package struct PageRequestHead: Equatable, Sendable {
     package var method: String
     package var target: String
@@ -11,7 +11,7 @@ package struct PageRequestHead: Equatable, Sendable {
     /// The most headers.
     static let maximumHeaders = 100
 
-    /// Where a head ends in what was received: behind the first empty line; `nil` while there is none.
+    /// Where a head ends in the received bytes: behind the first empty line; `nil` without an empty line so far.
     /// - Parameter start: where to begin; everything before was searched already, but for the last three bytes.
     package static func end(in bytes: [UInt8], from start: Int) -> Int? {
         var place = max(start, 0)
@@ -24,7 +24,7 @@ package struct PageRequestHead: Equatable, Sendable {
         return nil
     }
 
-    /// Reads a head with its empty line; `nil` for anything that is none.
+    /// Reads a head with the empty line; `nil` for bytes that are no head.
     package init?(_ bytes: some Collection<UInt8>) {
         // Addresses and headers of a browser are ASCII.
         guard bytes.allSatisfy({ $0 == 13 || $0 == 10 || $0 == 9 || 32..<127 ~= $0 }) else { return nil }
@@ -42,7 +42,7 @@ package struct PageRequestHead: Equatable, Sendable {
         for line in lines.dropFirst() {
             guard let colon = line.firstIndex(of: ":"), colon > line.startIndex else { return nil }
             let name = line[..<colon]
-            // A space before the colon, or a line that goes on, hides a header from some readers.
+            // A space before the colon, or a continued line, hides a header from some readers.
             guard name.allSatisfy({ $0.isLetter || $0.isNumber || "-_.!#$%&'*+^`|~".contains($0) }) else { return nil }
             let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
             headers[name.lowercased(), default: []].append(String(value.trimmingSuffix { $0 == " " || $0 == "\t" }))
@@ -61,7 +61,7 @@ package struct PageRequestHead: Equatable, Sendable {
 }
 
 extension Substring {
-    /// The text without characters at its end.
+    /// The text without the given characters at the end.
     fileprivate func trimmingSuffix(while isDropped: (Character) -> Bool) -> Substring {
         var end = endIndex
         while end > startIndex, isDropped(self[index(before: end)]) { end = index(before: end) }

@@ -1,7 +1,7 @@
 import FerryCore
 import Foundation
 
-/// What the site answers. Every answer has the same protective headers.
+/// An answer of the site. Every answer has the same protective headers.
 package struct PageResponse: Sendable {
     package enum Body: Sendable {
         case data(Data)
@@ -25,7 +25,7 @@ package struct PageResponse: Sendable {
         PageResponse(status: status, contentType: "application/json", body: .data(data))
     }
 
-    /// An error as the command tells it to scripts: `{"error": {"code", "message"}}`.
+    /// An error in the command's form for scripts: `{"error": {"code", "message"}}`.
     package static func failure(_ status: Int, _ code: FerryError.Code, _ message: String) -> PageResponse {
         struct Report: Encodable {
             struct Detail: Encodable {

@@ -5,10 +5,11 @@ import Synchronization
 
 /// Serves the page over HTTP, by the sockets of FlyingFox.
 ///
-/// FlyingFox's own reader of requests knows no limit, and takes time by the square of a line's length. Any page of the Web could keep
-/// it busy with one long address. So requests are read by `PageConnection`, which has limits and deadlines.
+/// FlyingFox's own reader of requests knows no limit, and takes time by the square of a line's length. Any page of the
+/// Web could keep this reader busy with a single long address. So `PageConnection` reads the requests, with limits and
+/// deadlines.
 package final class PageServer: Sendable {
-    /// The most connections at once: pages with their events, and what they ask.
+    /// The most connections at once: pages with their events, and their requests.
     private static let maximumConnections = EventHub.maximumStreams + 64
     /// How long no connection is accepted after accepting one has failed.
     private static let restAfterFailure = Duration.milliseconds(100)
@@ -22,11 +23,11 @@ package final class PageServer: Sendable {
         var isClosed = false
     }
 
-    /// The port on which the page listens.
+    /// The port of the page.
     package let port: UInt16
 
     /// Begins to listen. Connections wait until `start`.
-    /// - Parameter port: 0 for a free one.
+    /// - Parameter port: 0 for a free port.
     /// - Throws: `inputOutput` if the port is taken, or the address is none of this computer.
     package init(address: ListenAddress, port: UInt16) throws {
         do {
@@ -49,7 +50,7 @@ package final class PageServer: Sendable {
     private static func listening(on address: some SocketAddress) throws -> Socket {
         let socket = try Socket(domain: Int32(type(of: address).family))
         do {
-            // A port whose connections ended a moment ago is free.
+            // A port is free if the port's connections ended a moment ago.
             try socket.setValue(true, for: .localAddressReuse)
             #if canImport(Darwin)
             try socket.setValue(true, for: .noSIGPIPE)

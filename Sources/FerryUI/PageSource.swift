@@ -1,12 +1,12 @@
 import Foundation
 
-/// Who knows the database: answers questions and acts with the JSON that the page reads.
+/// Knows the database: answers questions and acts with JSON for the page.
 ///
 /// Calls may come from any thread, several at once.
 package protocol PageSource: Sendable {
-    /// - Throws: a `FerryError` that says what failed and what to do.
+    /// - Throws: a `FerryError` with the failure and the remedy.
     func answer(_ question: PageQuestion) async throws -> Data
 
-    /// - Throws: a `FerryError` that says what failed and what to do; nothing is changed then.
+    /// - Throws: a `FerryError` with the failure and the remedy; nothing is changed then.
     func perform(_ act: PageAct) async throws -> Data
 }

@@ -32,8 +32,8 @@ struct ActivityPlot: Encodable, Equatable {
 
     /// - Parameters:
     ///   - changes: in any order.
-    ///   - now: the end of the last span. Later changes count in it: clocks differ.
-    ///   - offset: what local time is ahead of UTC, so that days begin at midnight.
+    ///   - now: the end of the last span. Later changes count in this span: clocks differ.
+    ///   - offset: local time minus UTC, so days begin at midnight.
     /// - Returns: `nil` without changes.
     init?(_ changes: [Change], now: Int64, offset: Int64 = 0, isWhole: Bool) {
         guard let oldest = changes.map(\.timeMilliseconds).min() else { return nil }

@@ -1,8 +1,8 @@
 import Ferry
 import Foundation
 
-/// Opens the page in the person's browser. Other users of the computer can read a program's arguments, so the browser gets a
-/// file that only this account can read, and the file leads to the address with the token.
+/// Opens the page in the person's browser. Further users of the computer can read a program's arguments. So the browser
+/// gets a file readable by this account alone, and the file leads to the address with the token.
 struct BrowserOpening {
     private let directory: URL
 

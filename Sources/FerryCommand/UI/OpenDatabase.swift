@@ -3,11 +3,12 @@ import Ferry
 import FerryContainer
 import Foundation
 
-/// The database of the page: opened once, and opened again where another file is in its place. Between two calls it holds no lock.
+/// The database of the page: opened once, and opened again if a new file is in its place. Between two calls the object
+/// holds no lock.
 ///
-/// All work is on one queue, because a replica's calls are synchronous and the page's threads must not wait.
+/// All work is on a single queue, because a replica's calls are synchronous and the page's threads must not wait.
 ///
-/// `@unchecked Sendable` because everything that changes is touched on `queue` alone.
+/// `@unchecked Sendable` because only `queue` touches the variables.
 final class OpenDatabase: @unchecked Sendable {
     let path: String
     private let queue = DispatchQueue(label: "ferry.ui")
@@ -16,8 +17,8 @@ final class OpenDatabase: @unchecked Sendable {
 
     init(path: String) { self.path = path }
 
-    /// Calls `body` with the database that is at the path now.
-    /// - Throws: as `Replica.init(path:)`, and what `body` throws.
+    /// Calls `body` with the database at the path now.
+    /// - Throws: as `Replica.init(path:)`, and errors of `body`.
     func perform<Result: Sendable>(_ body: @escaping @Sendable (Replica) throws -> Result) async throws -> Result {
         try await withCheckedThrowingContinuation { continuation in
             queue.async { continuation.resume(with: Swift.Result { try self.performNow(body) }) }
@@ -34,7 +35,7 @@ final class OpenDatabase: @unchecked Sendable {
         do {
             return try body(present)
         } catch let error as FerryError where Self.codesOfALostFile.contains(error.code) {
-            // The next call opens whatever is there then.
+            // The next call opens the file of its time.
             close()
             throw error
         }
@@ -42,7 +43,7 @@ final class OpenDatabase: @unchecked Sendable {
 
     private func present() throws -> Replica {
         if let replica {
-            // A file that cannot be asked is opened again, and says why.
+            // A file without an answer is opened again, and opening gives the reason.
             if (try? !replica.store.hasMoved()) ?? false { return replica }
             close()
         }
@@ -57,18 +58,18 @@ final class OpenDatabase: @unchecked Sendable {
         dataVersion = nil
     }
 
-    /// Errors after which the file at the path may be another one.
+    /// Errors after which a new file may be at the path.
     private static let codesOfALostFile: Set<FerryError.Code> = [
         .databaseMissing, .databaseReplaced, .databaseCorrupt, .notADatabase, .notTracked, .storeIncomplete,
     ]
 
-    /// True if somebody else has committed since the last call, or another file is in the database's place.
+    /// True after a commit by a different connection since the last call, or with a new file in the database's place.
     func hasNews() -> Bool {
         queue.sync {
             let wasThere = dataVersion != nil
             do {
                 let version = try performNow { try $0.store.dataVersion() }
-                // Opening a file again forgets the number, which counts for each connection by itself.
+                // Opening a file again forgets the number, because the number counts for each connection by itself.
                 defer { dataVersion = version }
                 return version != dataVersion
             } catch {
@@ -81,7 +82,7 @@ final class OpenDatabase: @unchecked Sendable {
     /// True if looking at the container costs requests to a storage.
     var isRemote: Bool {
         queue.sync {
-            // A place that cannot be read is looked at when somebody asks.
+            // An unreadable place counts as local: it is read when somebody asks.
             (try? performNow { try ContainerLocation($0.identity.containerPath).folderPath == nil }) ?? false
         }
     }

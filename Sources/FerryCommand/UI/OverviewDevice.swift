@@ -1,6 +1,6 @@
 import Ferry
 
-/// A device on the overview: how it stands, in a word or two, and whether somebody should look. Pure.
+/// A device on the overview: the standing in a word or two, and whether somebody should act. Pure.
 struct OverviewDevice {
     private let peers: [String: StatusReport.Peer]
     private let devices: DevicesReport
@@ -15,7 +15,7 @@ struct OverviewDevice {
             return .init(
                 device: device, state: device.isThisDevice ? "this device" : device.activity.rawValue, tone: .plain)
         }
-        // The age has a column of its own.
+        // The age has a separate column.
         let standing = peer.standing == .inStep ? "in step" : StatusPage.standing(peer, age: "") + page.successors(peer)
         let isGone = device.activity != .active || peer.membership != nil
         let words = isGone ? DevicesPage(devices, now: page.now).state(device) : standing

@@ -8,7 +8,7 @@ import Foundation
 final class PageAnswers: PageSource {
     /// The most rows of a page, and conflicts and hidden rows of a list.
     private static let pageLength = 50
-    /// The most changes that the plot counts.
+    /// The most changes for the plot.
     static let countedChanges = 2000
     /// The changes listed as the newest.
     private static let latestChanges = 12
@@ -16,7 +16,7 @@ final class PageAnswers: PageSource {
     private let database: OpenDatabase
     private let isReadOnly: Bool
     private let clock: any WallClock = ReplicaEnvironment.live.clock
-    /// What the log said, and the status at that time: as long as that is the same, so is the log.
+    /// The last log, with the status at the same time: an equal status means an equal log.
     private let lastLog = Locked<(status: StatusReport, log: Result<[LogEntry], FerryError>)?>(nil)
     /// Called after an act.
     private let onChange: @Sendable () -> Void
@@ -155,7 +155,7 @@ final class PageAnswers: PageSource {
     private func conflicts(
         _ store: Store, _ filter: ConflictFilter, _ before: Int64?
     ) throws -> PageReports.Conflicts {
-        // One more tells whether there is another page.
+        // An additional conflict tells whether there is a next page.
         let found = try store.conflicts(filter, limit: Self.pageLength + 1, before: before)
         let shown = found.prefix(Self.pageLength)
         return PageReports.Conflicts(
@@ -165,7 +165,7 @@ final class PageAnswers: PageSource {
             nextBefore: found.count > shown.count ? shown.last?.number : nil)
     }
 
-    /// The row of a conflict as it is now; `nil` where nothing is known of it any more.
+    /// The present row of a conflict; `nil` if the row is unknown by now.
     private static func detail(of conflict: Conflict, _ store: Store) throws -> RowDetail? {
         do {
             return try store.rowDetail(table: conflict.table, object: conflict.object)
@@ -185,7 +185,7 @@ final class PageAnswers: PageSource {
         do {
             histories = try replica.history(table: table, key: key)
         } catch let error as FerryError where error.code != .nothingFound {
-            // The row is shown without its past while the container is away.
+            // Without the container, the row is shown without a past.
             gaps = [PageReports.Gap(device: replica.identity.containerName, reason: error.message)]
         }
         return PageReports.RowPast(

@@ -1,14 +1,14 @@
 import Ferry
 import Foundation
 
-/// JSON for the page: the encodings of the verbs, in the form that a browser can hold.
+/// JSON for the page: the encodings of the verbs, in a form fit for a browser.
 ///
-/// A browser's numbers have 53 bits, and a value may have gigabytes. So an integer beyond 53 bits is `{"integer": text}`, and a text
-/// beyond a limit is `{"text", "length"}` with its beginning.
+/// A browser's numbers have 53 bits, and a value may have gigabytes. So an integer beyond 53 bits is `{"integer":
+/// text}`, and a text beyond a limit is `{"text", "length"}` with the beginning of the text.
 enum PageJSON {
     /// The most characters of a text.
     static let maximumLength = 4000
-    /// The largest integer that a browser holds exactly.
+    /// The largest exact integer of a browser.
     static let maximumInteger: Int64 = 1 << 53 - 1
 
     static func encode(_ report: some Encodable) throws -> Data {
@@ -18,7 +18,7 @@ enum PageJSON {
         return try encoder.encode(fitting(value))
     }
 
-    /// The value with nothing that a browser cannot hold.
+    /// The value in a form fit for a browser.
     static func fitting(_ value: JSONValue) -> JSONValue {
         switch value {
         case .integer(let integer) where integer.magnitude > UInt64(maximumInteger):

@@ -1,8 +1,9 @@
 import Ferry
 
-/// What the views of `ferry ui` show, made of the reports of the verbs. The keys stay: the page's scripts rely on them.
+/// The data for the views of `ferry ui`, made of the reports of the verbs. The keys stay: the page's scripts rely on
+/// them.
 enum PageReports {
-    /// A report about a row, with the row's key as `ferry history` takes it.
+    /// A report about a row, with the row's key in the form for `ferry history`.
     struct KeyedReport<Report: Encodable>: Encodable {
         var report: Report
         var keyWords: [String]
@@ -27,7 +28,7 @@ enum PageReports {
         var readOnly: Bool
         var conflicts: Int
         var notShown: Int
-        /// The names of all devices, this one first.
+        /// The names of all devices, with this device first.
         var devices: [String]
     }
 
@@ -61,7 +62,7 @@ enum PageReports {
         var latest: [KeyedReport<LogCommand.Change>]
     }
 
-    /// A conflict with the row as it is now.
+    /// A conflict with the present row.
     struct ListedConflict: Encodable {
         /// The most columns of the row around a conflict.
         static let maximumColumns = 12
@@ -90,7 +91,7 @@ enum PageReports {
     struct Conflicts: Encodable {
         var conflicts: [ListedConflict]
         var total: Int
-        /// The tables that travel.
+        /// The synchronized tables.
         var tables: [String]
         var nextBefore: Int64?
     }
@@ -155,7 +156,7 @@ enum PageReports {
         var fields: [Field]
         var isUnpacked: Bool
         var changes: [HistoryCommand.Change]
-        /// The number of older changes that are left out.
+        /// The number of older changes left out.
         var furtherChanges: Int
 
         /// The most changes of a row.
@@ -178,7 +179,7 @@ enum PageReports {
         }
     }
 
-    /// A log that is not whole, or the container where it cannot be read.
+    /// A log with a gap, or the unreadable container.
     struct Gap: Encodable {
         var device: String
         var reason: String

@@ -13,7 +13,7 @@ struct PageSentence: Encodable, Equatable {
     /// The style by which lines are made for `init(styled:)`.
     static let style = Style(isOn: true)
 
-    /// - Parameter line: a line in `style`. The first color is the tone; what is bold is a command, and gets backquotes.
+    /// - Parameter line: a line in `style`. The first color is the tone; bold text is a command, and gets backquotes.
     init(styled line: String) {
         let tones: [(code: String, tone: Tone)] = [("[31m", .bad), ("[32m", .good), ("[33m", .wait)]
         let found = tones.compactMap { code, tone in

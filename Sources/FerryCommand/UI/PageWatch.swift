@@ -2,8 +2,8 @@ import Ferry
 import FerryContainer
 import FerryUI
 
-/// Tells open pages of news, for as long as it runs: of commits to the database and of files in the container. While no page is
-/// open it looks at nothing.
+/// Reports news to open pages while the command runs: commits to the database, and files in the container. Without an
+/// open page the watch reads nothing.
 final class PageWatch: Sendable {
     /// How long changes are gathered before a page is told, in milliseconds.
     private static let gatherMilliseconds = 250
@@ -11,7 +11,7 @@ final class PageWatch: Sendable {
     private static let pollMilliseconds = 2000
     /// After so long without news pages look all the same: network folders tell of nothing.
     private static let longestSilence = Duration.seconds(60)
-    /// How often pages are touched, so that one that has gone is noticed.
+    /// The interval of pings to pages, by which a closed page is noticed.
     private static let pingInterval = Duration.seconds(15)
     /// How often pages are told at most where a look at the container costs requests.
     private static let remoteInterval = Duration.seconds(10)
@@ -64,7 +64,7 @@ final class PageWatch: Sendable {
         }
     }
 
-    /// Waits a moment, so that a burst of commits is told once.
+    /// Waits a moment, so a burst of commits gives a single event.
     private func gather() {
         let end = watcher.now + .milliseconds(Self.gatherMilliseconds)
         while !hasToStop, watcher.now < end {

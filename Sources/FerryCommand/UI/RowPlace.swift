@@ -1,6 +1,6 @@
 import Ferry
 
-/// A place in a table as the page hands it back: an opaque text. Pure.
+/// A place in a table, as an opaque text for the page to hand back. Pure.
 enum RowPlace {
     static func text(_ key: [FieldValue]) -> String {
         var writer = ByteWriter()
@@ -8,7 +8,7 @@ enum RowPlace {
         return hexString(writer.bytes)
     }
 
-    /// - Throws: `invalidArgument` for a text that the page did not get.
+    /// - Throws: `invalidArgument` for a text not made by `text(_:)`.
     static func key(_ text: String) throws -> [FieldValue] {
         let digits = text.utf8.compactMap { hexDigitValue($0) }
         let wrong = FerryError(.invalidArgument, "That is no place in a table. Begin at the first page.")

@@ -1,6 +1,6 @@
 import Ferry
 
-/// What would show rows as they were written, for each reason why they are not.
+/// The advice for showing rows as written, for each reason against it.
 enum ShownAgain {
     static func advice(_ kind: StatusReport.Exceptional.Kind) -> String {
         switch kind {

@@ -60,7 +60,7 @@ struct UICommand: DatabaseCommand {
 
     func perform(_ console: Console) throws {
         let database = OpenDatabase(path: argument.database)
-        // A database that cannot be shown is told before a page begins.
+        // An unreadable database is reported before a page begins.
         try database.performAndWait { _ in }
         let events = EventHub()
         let watch = PageWatch(database, events)
@@ -93,7 +93,7 @@ struct UICommand: DatabaseCommand {
     }
 }
 
-/// A page that is being served.
+/// A page during serving.
 private final class RunningPage: Sendable {
     let address: String
     let port: UInt16
@@ -115,7 +115,7 @@ private final class RunningPage: Sendable {
         self.events = events
     }
 
-    /// Ends all answers, and the listening. Waits for the end, on a thread that does none of that work.
+    /// Ends all answers, and the listening. Waits for the end, on a thread without any of this work.
     func stop() {
         events.end()
         let isOver = DispatchSemaphore(value: 0)

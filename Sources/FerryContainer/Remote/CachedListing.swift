@@ -1,18 +1,19 @@
 import FerryCore
 
-/// The names of a whole container by directory, with sizes and tags: what a storage's listing said, and what was written or announced
-/// since. A value without I/O.
+/// The names of a whole container by directory, with sizes and tags: the storage's last listing, with later writes and
+/// announcements. A value without I/O.
 ///
 /// Invariants:
-/// - A name is in the directory that its last slash ends, and each directory on the way is a name in the directory above.
-/// - A directory's count grows with every name that comes or goes or gets another tag. No count is used twice.
+/// - A name is in the directory before the name's last slash. Each directory on the way is a name in the directory
+///   above.
+/// - A directory's count grows with every name that comes, goes or changes the tag. No count is used twice.
 struct CachedListing {
     /// A container with more names is not listed.
     static let maximumNames = 2_000_000
 
-    /// A file as far as a listing knows it.
+    /// A file in a listing.
     struct File: Equatable {
-        /// In bytes; `nil` for a file that was announced and not listed yet.
+        /// In bytes; `nil` for an announced file without a listing so far.
         var size: Int?
         /// `nil` as above.
         var tag: String?
@@ -39,7 +40,7 @@ struct CachedListing {
         directory.isEmpty ? name : directory + "/" + name
     }
 
-    /// True for a name that Ferry or a person could have written: no empty part, no `.` or `..`, no control characters.
+    /// True for a plain name of Ferry or a person: no empty part, no `.` or `..`, no control characters.
     static func isPlain(_ name: String) -> Bool {
         !name.isEmpty && name.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f }
             && name.split(separator: "/", omittingEmptySubsequences: false).allSatisfy {
@@ -64,7 +65,7 @@ struct CachedListing {
 
     func isDirectory(_ name: String) -> Bool { directories[name] != nil }
 
-    /// The directory's count: another one as soon as anything in it is different. `nil` without such a directory.
+    /// The directory's count. Any change in the directory changes the count. `nil` without such a directory.
     func count(of directory: String) -> UInt64? { directories[directory]?.count }
 
     // MARK: Changing
@@ -79,7 +80,7 @@ struct CachedListing {
         directories[directory]?.count = changes
     }
 
-    /// Removes a file, if known. Its directory stays while it has other names.
+    /// Removes a file, if known. The directory stays while it has further names.
     mutating func remove(_ name: String) {
         let (directory, last) = Self.split(name)
         guard directories[directory]?.files.removeValue(forKey: last) != nil else { return }
@@ -89,7 +90,7 @@ struct CachedListing {
         removeIfEmpty(directory)
     }
 
-    /// Takes what a listing said of all files below a prefix in place of what was known of them.
+    /// Replaces all files below a prefix by the files of a listing.
     /// - Parameters:
     ///   - prefix: a directory's name and a slash, or nothing for all files.
     ///   - found: by their whole names.

@@ -1,32 +1,33 @@
 import FerryCore
 
-/// A storage in memory that counts requests, and fails as real ones do. For tests and the simulator.
+/// A storage in memory. The storage counts requests, and fails in the ways of real storages. For tests and the
+/// simulator.
 package final class MemoryStorage: ObjectStorage {
     /// A kind of request.
     package enum Request: String, Hashable, CaseIterable, Sendable {
         case list, get, put, delete
     }
 
-    /// What goes wrong with a request.
+    /// The fault of a request.
     package enum Fault: Hashable, Sendable {
         /// Nothing is done, and the request fails.
         case refused
-        /// The request is done, and its answer gets lost.
+        /// The request is done, and the answer gets lost.
         case answerLost
-        /// The process dies before the request, or after it: every later request fails, too.
+        /// The process dies before the request, or after the request: every later request fails, too.
         case killedBefore, killedAfter
     }
 
     private struct Object {
         var bytes: [UInt8]
         var tag: String
-        /// The number of the request that wrote the object.
+        /// The number of the writing request.
         var written: Int
     }
 
     private struct State {
         var objects: [String: Object] = [:]
-        /// What listings say that lag behind: the objects of some requests ago.
+        /// The objects in lagging listings: the objects of some requests ago.
         var listed: [String: Object] = [:]
         var counts: [Request: Int] = [:]
         var number = 0
@@ -35,9 +36,9 @@ package final class MemoryStorage: ObjectStorage {
         var outage: FerryError?
         var honoursConditions = true
         var lags = false
-        /// Objects that a read does not find though they are there.
+        /// Objects hidden from reads, though they are there.
         var hidden: Set<String> = []
-        /// Objects whose reading fails, and how.
+        /// Objects with a failing read, and the code of the failure.
         var unreadable: [String: FerryError.Code] = [:]
     }
 
@@ -51,9 +52,9 @@ package final class MemoryStorage: ObjectStorage {
         self.traits = traits
     }
 
-    // MARK: What tests set and ask
+    // MARK: Settings and questions for tests
 
-    /// The number of requests of a kind; of all kinds for `nil`. Failed ones count.
+    /// The number of requests of a kind; of all kinds for `nil`. Failed requests count.
     package func count(_ request: Request? = nil) -> Int {
         state.withLock { state in request.map { state.counts[$0, default: 0] } ?? state.counts.values.reduce(0, +) }
     }
@@ -61,10 +62,10 @@ package final class MemoryStorage: ObjectStorage {
     /// Forgets the counts.
     package func resetCounts() { state.withLock { $0.counts = [:] } }
 
-    /// Makes a request after so many others fail, once.
+    /// Makes a request after the next `count` requests fail, once.
     package func inject(_ fault: Fault, afterRequests count: Int) { state.withLock { $0.fault = (fault, count) } }
 
-    /// Forgets a fault that did not come about, and lets a killed process begin again.
+    /// Forgets a fault that did not occur, and lets a killed process begin again.
     package func recover() {
         state.withLock { state in
             state.fault = nil
@@ -80,7 +81,7 @@ package final class MemoryStorage: ObjectStorage {
     /// Sets whether `onlyIfAbsent` is honoured.
     package func setHonoursConditions(_ honours: Bool) { state.withLock { $0.honoursConditions = honours } }
 
-    /// Sets whether listings say what was there when this was called, until it is called again.
+    /// Sets whether listings return the objects of this moment, until the next call.
     package func setListingsLag(_ lags: Bool) {
         state.withLock { state in
             state.lags = lags
@@ -88,10 +89,10 @@ package final class MemoryStorage: ObjectStorage {
         }
     }
 
-    /// Sets the keys that reads do not find though they are there.
+    /// Sets the keys hidden from reads.
     package func hide(_ keys: Set<String>) { state.withLock { $0.hidden = keys } }
 
-    /// Sets the keys whose reading fails, while all others can be read.
+    /// Sets the keys with a failing read. All further keys can be read.
     /// - Parameter code: `accessDenied` for a refusal, `inputOutput` for a failure of the storage's own.
     package func setUnreadable(_ keys: Set<String>, _ code: FerryError.Code = .inputOutput) {
         state.withLock { $0.unreadable = Dictionary(uniqueKeysWithValues: keys.map { ($0, code) }) }
@@ -100,7 +101,7 @@ package final class MemoryStorage: ObjectStorage {
     /// All objects, by key.
     package var contents: [String: [UInt8]] { state.withLock { $0.objects.mapValues(\.bytes) } }
 
-    /// Puts other objects in the place of all, as a provider does that goes back to an older state.
+    /// Replaces all objects, like a provider's return to an older state.
     package func restore(_ contents: [String: [UInt8]]) {
         state.withLock { state in
             state.number += 1
@@ -118,7 +119,7 @@ package final class MemoryStorage: ObjectStorage {
 
     private static func tag(_ bytes: [UInt8]) -> String { "\"" + ContentHash.checksum(bytes).hex + "\"" }
 
-    /// Counts a request, makes it, and lets it fail where it should.
+    /// Counts a request, makes it, and lets it fail on an injected fault.
     private func request<Answer>(_ kind: Request, _ body: (inout State) throws -> Answer) throws -> Answer {
         try state.withLock { state in
             state.counts[kind, default: 0] += 1

@@ -1,47 +1,48 @@
 import FerryCore
 
-/// A storage of whole objects under keys, as `RemoteBackend` uses it: six requests, and nothing of Ferry's rules.
+/// A storage of whole objects under keys, for `RemoteBackend`: six requests, and nothing of Ferry's rules.
 ///
 /// Keys are names below the container's place, separated by slashes. An object appears whole or not at all, and is durable when the
 /// request is answered. Every request can be repeated. Methods are synchronous, and may be called from several threads.
 ///
 /// Errors are `FerryError`: `containerMissing` where the storage or the bucket cannot be reached, `accessDenied`,
-/// `credentialsMissing`, `inputOutput` for one object or for a refusal, `limitExceeded` for answers beyond the bounds.
+/// `credentialsMissing`, `inputOutput` for a single object or for a refusal, `limitExceeded` for answers beyond the
+/// bounds.
 package protocol ObjectStorage: Sendable {
-    /// What the storage can and cannot do.
+    /// The abilities of the storage.
     var traits: StorageTraits { get }
 
-    /// A page of the keys that begin with a prefix, ascending by their bytes.
+    /// A page of the keys with a prefix, ascending by their bytes.
     /// - Parameters:
-    ///   - key: only keys behind this one; `nil` for all.
-    ///   - token: what the page before named as the next one; `nil` for the first page.
+    ///   - key: only keys behind this key; `nil` for all.
+    ///   - token: the next page's token from the page before; `nil` for the first page.
     func list(_ prefix: String, after key: String?, _ token: String?) throws -> ObjectPage
 
     /// Reads an object.
     /// - Parameters:
-    ///   - tag: the tag of the content that the caller has; the answer is `.same` while the object has this tag.
+    ///   - tag: the tag of the caller's content; the answer is `.same` while the object has this tag.
     ///   - maximumBytes: nothing is allocated for a larger object.
     /// - Throws: also `limitExceeded` for a larger object.
     func get(_ key: String, unless tag: String?, maximumBytes: Int) throws -> ObjectAnswer
 
-    /// Reads a range of an object's bytes, fewer where it ends before; `nil` without such an object.
-    /// - Parameter range: not empty; the caller bounds its length.
+    /// Reads a range of an object's bytes, fewer at the object's end; `nil` without such an object.
+    /// - Parameter range: not empty; the caller bounds the length.
     func get(_ key: String, range: Range<Int>) throws -> [UInt8]?
 
     /// Writes an object. Durable on return.
-    /// - Parameter onlyIfAbsent: true: keep what is there, where the storage honours the condition (`StorageTraits`).
+    /// - Parameter onlyIfAbsent: true: keep a present object, if the storage honors the condition (`StorageTraits`).
     func put(_ key: String, _ bytes: [UInt8], onlyIfAbsent: Bool) throws -> PutAnswer
 
     /// Removes an object, if present.
     func delete(_ key: String) throws
 
-    /// What the storage says about itself, for `ferry doctor`.
+    /// The storage's facts about itself, for `ferry doctor`.
     func examine() throws -> StorageExamination
 
     /// A place for people: of an object, or of the container for an empty key.
     func describe(_ key: String) -> String
 
-    /// Ends requests that are under way, and waits between attempts: they throw. From any thread; later requests are as before.
+    /// Ends running requests, and waits between attempts: they throw. From any thread; later requests are as before.
     func interrupt()
 }
 
@@ -50,11 +51,11 @@ extension ObjectStorage {
     package func interrupt() {}
 }
 
-/// What a storage can and cannot do.
+/// The abilities of a storage.
 package struct StorageTraits: Hashable, Sendable {
-    /// False where a listing may lag behind what was written.
+    /// False if a listing may lag behind the writes.
     package var isConsistent = true
-    /// The least time between two writes of one key, in milliseconds.
+    /// The least time between two writes of the same key, in milliseconds.
     package var minimumWriteMilliseconds = 2000
     /// The number of requests side by side.
     package var maximumParallel = 8
@@ -71,7 +72,7 @@ package struct ListedObject: Hashable, Sendable {
     package var key: String
     /// In bytes.
     package var size: Int
-    /// What tells this content of the object from another one: opaque.
+    /// Distinguishes contents of the object: opaque.
     package var tag: String
 
     package init(key: String, size: Int, tag: String) {
@@ -98,7 +99,7 @@ package struct ObjectPage: Hashable, Sendable {
 
 /// The answer to a read.
 package enum ObjectAnswer: Hashable, Sendable {
-    /// The object has the tag that the caller named.
+    /// The object has the caller's tag.
     case same
     case absent
     case found(bytes: [UInt8], tag: String)

@@ -12,7 +12,7 @@ extension RemoteBackend {
 
     // MARK: Listings
 
-    /// Lists the whole container. A page that fails leaves the listing as it was.
+    /// Lists the whole container. A failed page leaves the listing as before.
     func listAll() throws {
         let (found, pages) = try listed("")
         let now = clock.milliseconds()
@@ -26,7 +26,7 @@ extension RemoteBackend {
         }
     }
 
-    /// Lists what lies below a directory.
+    /// Lists everything below a directory.
     /// - Parameter prefix: the directory with a slash.
     func list(below prefix: String) throws {
         let (found, _) = try listed(prefix)
@@ -70,7 +70,7 @@ extension RemoteBackend {
         }
     }
 
-    // MARK: What others announced
+    // MARK: Announcements of all devices
 
     /// Without a sound announcement the truth is asked for, once a minute at most.
     private func readLatest() throws {
@@ -82,8 +82,8 @@ extension RemoteBackend {
         if isDue { try listAll() }
     }
 
-    /// Asks for what others announced, and takes over what is new.
-    /// - Returns: false where it is absent, damaged or foreign: then it is nothing, and the listing says what is there.
+    /// Reads the announcements, and takes over the news.
+    /// - Returns: false for an absent, damaged or foreign object: then the listing decides alone.
     private func learnLatest() throws -> Bool {
         let tag = state.withLock { $0.latestTag }
         let answer = try storage.get(LatestSegments.name, unless: tag, maximumBytes: LatestSegments.maximumBytes)
@@ -103,7 +103,7 @@ extension RemoteBackend {
         return true
     }
 
-    /// Takes over what others announced, and repeats an own entry that others overwrote.
+    /// Takes over announcements, and repeats this process's entry after an overwrite.
     private func absorb(_ latest: LatestSegments, _ tag: String, _ now: Int64) throws {
         let (unknown, isOverrun, repetition) = state.withLock { state in
             state.latest = latest
@@ -124,8 +124,9 @@ extension RemoteBackend {
         if let repetition { try write(repetition) }
     }
 
-    /// Takes an entry into the listing, where that needs no listing of the directory.
-    /// - Returns: false if the directory has to be listed: a stranger's, a gap, new records, another segment of the same numbers.
+    /// Takes an entry into the listing, if this needs no listing of the directory.
+    /// - Returns: false if the directory has to be listed: a stranger's directory, a gap, new records, or a second
+    ///   segment of the same numbers.
     private static func take(_ entry: LatestSegments.Entry, _ state: inout State) -> Bool {
         let directory = Container.directory(of: entry.device)
         guard state.listing.isDirectory(directory) else { return false }
@@ -158,7 +159,7 @@ extension RemoteBackend {
             )
         }
         if isHandled { return }
-        // A damaged one is written anew: a listing finds what it lost.
+        // A damaged object is written anew: a listing finds the lost entries.
         if !isFresh { _ = try learnLatest() }
         let latest = state.withLock { $0.latest }
         if let latest, latest.entries.contains(entry) { return state.withLock { $0.handled[device] = entry } }
@@ -166,13 +167,13 @@ extension RemoteBackend {
         try write(entry)
     }
 
-    /// One writing for all of them. What others overwrite at the same moment is found by listings.
+    /// A single write for all devices. Listings find entries overwritten at the same moment.
     package func announce(_ devices: [DeviceID]) throws {
         let entries = devices.map { entry(of: $0) }
         if state.withLock({ state in entries.allSatisfy { state.handled[$0.device] == $0 } }) { return }
         _ = try learnLatest()
         var latest = try state.withLock { $0.latest } ?? LatestSegments(container: containerID())
-        // The last ones stand first: of more than the object names, any are as good.
+        // The last entries stand first: beyond the object's limit, any entries are as good.
         for entry in entries.suffix(LatestSegments.maximumEntries) where !latest.entries.contains(entry) {
             latest.announce(entry, nonce: random.next())
         }
@@ -210,7 +211,8 @@ extension RemoteBackend {
         }
     }
 
-    /// The own entry, where somebody overwrote it at the same moment: it is gone, and one that stood behind it is still there.
+    /// This process's entry after an overwrite at the same moment: the entry is gone, and an entry from behind it is
+    /// still there.
     private static func repetition(_ latest: LatestSegments, _ state: inout State) -> LatestSegments.Entry? {
         guard let announced = state.announced else { return nil }
         if latest.entries.contains(announced.entry) { return nil }

@@ -2,31 +2,33 @@ import FerryCore
 
 /// A container in an object storage (Docs/Format.md, "In an object storage").
 ///
-/// The listing of the whole container is kept in memory. A poll asks for `latest` alone and takes from it what is new; a listing is
-/// the truth, and finds whatever `latest` lost. So a look without news costs one request, however many devices there are.
+/// The listing of the whole container is kept in memory. A poll asks for `latest` alone and takes the news from it. A
+/// listing is the truth, and finds everything lost in `latest`. So a look without news costs a single request, for any
+/// number of devices.
 ///
 /// Invariants:
-/// - Nothing is read, and nothing is listed, that the listing answers. An absent name in the listing is no request.
-/// - What this process wrote or removed within the last hour counts as it left it, whatever a listing says.
+/// - Nothing is read or listed if the listing has the answer. An absent name in the listing is no request.
+/// - Files written or removed by this process within the last hour count as the process left them, in spite of
+///   listings.
 /// - Kept bytes of a name are handed out only while the listing has their tag.
 /// - The lock is never held during a request.
 package final class RemoteBackend: ContainerBackend {
-    /// How long a file that was announced and is not there is asked for, in milliseconds.
+    /// How long an announced but missing file is asked for, in milliseconds.
     static let announcedMilliseconds: Int64 = 600_000
     /// How long own deeds count against a listing, in milliseconds.
     static let ownMilliseconds: Int64 = 3_600_000
-    /// The least time between listings that an unusable `latest` causes, in milliseconds.
+    /// The least time between listings caused by an unusable `latest`, in milliseconds.
     static let listingMilliseconds: Int64 = 60_000
-    /// A copy of `latest` this old is good enough to write the next one, in milliseconds.
+    /// A copy of `latest` up to this age is good enough for the next write, in milliseconds.
     static let latestMilliseconds: Int64 = 1000
-    /// An entry that others overwrote is written again at most so often.
+    /// The most repeated writes of an overwritten entry.
     static let maximumRepetitions = 5
-    /// The most bytes that are read ahead, and the most files.
+    /// The most bytes and the most files for reading ahead.
     static let maximumAheadBytes = 32 << 20
     static let maximumAheadFiles = 64
     /// Larger files are not kept after they were written, in bytes.
     static let maximumKeptBytes = 1 << 20
-    /// The longest file that is moved in, in bytes.
+    /// The longest file for moving in, in bytes.
     static let maximumMovedBytes = FileKind.segment.maximumFileBytes
 
     let storage: any ObjectStorage
@@ -38,25 +40,25 @@ package final class RemoteBackend: ContainerBackend {
         var listing = CachedListing()
         /// When all names were listed, in milliseconds; `nil`: not yet.
         var listedMilliseconds: Int64?
-        /// The pages of that listing.
+        /// The pages of the last listing.
         var pageCount = 0
         var latest: LatestSegments?
         var latestTag: String?
         /// When `latest` was last known to be current, in milliseconds.
         var latestMilliseconds: Int64 = .min
-        /// The last entry of each device that was taken into account.
+        /// The last entry taken into account, by device.
         var handled: [DeviceID: LatestSegments.Entry] = [:]
-        /// What this process announced, who stood behind it, and how often it was written.
+        /// This process's announcement, the entries behind it, and the number of writes.
         var announced: (entry: LatestSegments.Entry, behind: [LatestSegments.Entry], writes: Int)?
         var kept: [String: (bytes: [UInt8], tag: String)] = [:]
         var ahead: [String: (bytes: [UInt8], tag: String)] = [:]
         /// `nil` in place of a file: removed.
         var own: [String: (file: CachedListing.File?, milliseconds: Int64)] = [:]
-        /// Announced files that are not there yet.
+        /// Announced files, missing so far.
         var late: [String: Late] = [:]
     }
 
-    /// A file that was announced and was not found.
+    /// An announced file, not found so far.
     struct Late {
         /// The first time.
         var since: Int64
@@ -65,7 +67,7 @@ package final class RemoteBackend: ContainerBackend {
         var delay: Int64
     }
 
-    /// Tells this backend's counts from those of another one.
+    /// Distinguishes this backend's counts from the counts of further backends.
     private let instance: UInt64
 
     package init(
@@ -121,7 +123,7 @@ package final class RemoteBackend: ContainerBackend {
         try listIfNever()
         let now = clock.milliseconds()
         let (file, known, isLate) = state.withLock { state in
-            // A part is asked for because a file refers to it, announced or listed.
+            // A part is asked for because an announced or listed file refers to the part.
             let file = state.listing.file(name) ?? (PartName(path: name) == nil ? nil : CachedListing.File())
             let kept = state.kept[name] ?? state.ahead.removeValue(forKey: name)
             let isLate = state.late[name].map { $0.next > now } ?? false
@@ -163,7 +165,7 @@ package final class RemoteBackend: ContainerBackend {
         return nil
     }
 
-    /// Records what was read.
+    /// Records the bytes of a read.
     private func note(_ name: String, _ bytes: [UInt8], _ tag: String) {
         state.withLock { state in
             state.listing.set(name, CachedListing.File(size: bytes.count, tag: tag))
@@ -172,7 +174,8 @@ package final class RemoteBackend: ContainerBackend {
         }
     }
 
-    /// A listed file that is gone: its device removed files, so its directory is listed again. An announced one may be late.
+    /// Records a missing file. A listed file is gone: the device removed files, so the device's directory is listed
+    /// again. An announced file may be late.
     private func noteAbsence(of name: String, wasListed: Bool) throws {
         let now = clock.milliseconds()
         let isOver = state.withLock { state in
@@ -192,7 +195,7 @@ package final class RemoteBackend: ContainerBackend {
         if isOver, let device = Self.deviceDirectory(of: name) { try list(below: device + "/") }
     }
 
-    /// The directory of the device that a name belongs to.
+    /// The directory of the device in a name.
     static func deviceDirectory(of name: String) -> String? {
         let parts = name.split(separator: "/")
         guard parts.count > 2, parts[0] == "devices" else { return nil }
@@ -200,7 +203,7 @@ package final class RemoteBackend: ContainerBackend {
     }
 
     package func prefetch(_ names: [String]) {
-        guard names.count > 1 else { return }  // a single file is read when it is asked for
+        guard names.count > 1 else { return }  // a single file is read on request
         let wanted = state.withLock { state in
             var bytes = state.ahead.values.reduce(0) { $0 + $1.bytes.count }
             var wanted: [String] = []
@@ -215,7 +218,7 @@ package final class RemoteBackend: ContainerBackend {
         }
         guard wanted.count > 1 else { return }
         SideBySide.perform(wanted.count, atOnce: storage.traits.maximumParallel) { [self] index in
-            // A file that cannot be read now is asked for again when it is needed, and the failure is told then.
+            // An unreadable file is asked for again when needed, and the failure is reported then.
             guard
                 case .found(let bytes, let tag) = try? storage.get(
                     wanted[index], unless: nil, maximumBytes: Self.maximumAheadBytes)
@@ -224,7 +227,7 @@ package final class RemoteBackend: ContainerBackend {
         }
     }
 
-    /// Asks for a file's present version. Another version is read when the file is next asked for.
+    /// Asks for a file's present version. A new version is read at the next read of the file.
     package func recheck(_ name: String) throws {
         try listIfNever()
         let (known, isListed) = state.withLock {
@@ -244,7 +247,8 @@ package final class RemoteBackend: ContainerBackend {
 
     // MARK: Writing
 
-    /// Lists the place, and tries everything that a container needs there: nothing is made where a request would be refused later.
+    /// Lists the place, and tries every request of a container there: nothing is made if a request would be refused
+    /// later.
     package func prepareForCreation() throws {
         try listAll()
         try probe()
@@ -331,7 +335,7 @@ package final class RemoteBackend: ContainerBackend {
             state.listing.set(name, file)
             state.kept[name] = nil
             if isKept { state.kept[name] = (bytes, tag) }
-            // The marker is looked for as it is, so that an emptied bucket is noticed at once where listings are exact.
+            // The marker is always looked up, so an emptied bucket is noticed at once if listings are exact.
             if name != ContainerDescription.fileName || !storage.traits.isConsistent { state.own[name] = (file, now) }
         }
     }

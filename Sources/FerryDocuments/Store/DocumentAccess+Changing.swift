@@ -4,7 +4,7 @@ import FerryEngine
 import FerrySQL
 import FerryStore
 
-/// What is to become of a file that is added.
+/// The source of a document to add.
 package struct DocumentSource: Hashable, Sendable {
     /// The file's path on the disk.
     package var file: String
@@ -22,16 +22,16 @@ package struct DocumentSource: Hashable, Sendable {
     var mode: Int64 { isExecutable ? 1 : 0 }
 }
 
-/// What a change made of a document.
+/// The result of a change of a document.
 package struct DocumentOutcome: Hashable, Sendable {
     package let document: DocumentID
     package let path: DocumentPath
-    /// The version that the change made; `nil` where nothing had to be changed.
+    /// The version made by the change; `nil` if nothing had to be changed.
     package let version: VersionID?
     package let byteCount: Int
 }
 
-/// Changes of documents. Each call is one transaction: all of it is there, or nothing.
+/// Changes of documents. Each call is a single transaction: all of the change is there, or nothing.
 extension DocumentAccess {
     private func author() -> VersionAuthor {
         VersionAuthor(
@@ -43,9 +43,10 @@ extension DocumentAccess {
 
     /// Adds files as documents. Folders on the way are made.
     /// - Parameters:
-    ///   - replacing: true: a document at the path gets a new version. False: a document with other bytes there is refused.
+    ///   - replacing: true: a document at the path gets a new version. False: a document with different bytes there is
+    ///     refused.
     ///   - progress: called with the bytes taken so far.
-    /// - Returns: the outcomes in the order of the sources, and the bytes of the packs that were made.
+    /// - Returns: the outcomes in the order of the sources, and the bytes of the new packs.
     /// - Throws: `nameTaken`; as `Replica.storeContents`.
     package func add(
         _ sources: [DocumentSource], replacing: Bool = false, progress: ((Int) throws -> Void)? = nil
@@ -53,7 +54,7 @@ extension DocumentAccess {
         do {
             return try addOnce(sources, replacing: replacing, progress)
         } catch let error as FerryError where error.code == .contentNotHere {
-            // Others deleted a content meanwhile that had some of the bytes.
+            // Meanwhile a content with some of the bytes was deleted by a different device.
             return try addOnce(sources, replacing: replacing, progress)
         }
     }
@@ -75,7 +76,7 @@ extension DocumentAccess {
         return (outcomes, stored.first?.newByteCount ?? 0)
     }
 
-    /// Makes a folder, with the folders around it. A folder that is there stays.
+    /// Makes a folder, with the folders around it. An existing folder stays.
     /// - Throws: `nameTaken` where a document has the name.
     @discardableResult
     package func makeFolder(_ path: DocumentPath) throws -> DocumentID? {
@@ -84,8 +85,8 @@ extension DocumentAccess {
 
     // MARK: Changing
 
-    /// Saves a content over the version that was edited. Versions that others made meanwhile stay, as rivals.
-    /// - Returns: the new version; the edited one where the bytes are the same.
+    /// Saves a content over the edited version. Versions made meanwhile by other devices stay, as rivals.
+    /// - Returns: the new version; the edited version if the bytes are the same.
     /// - Throws: `nothingFound` for an unknown document or version.
     package func save(
         _ content: StoredContent, modifiedMicroseconds: Int64, mode: Int64? = nil, to document: DocumentID,
@@ -108,7 +109,7 @@ extension DocumentAccess {
 
     /// Moves or renames a document or a folder.
     /// - Parameter path: the new path. Folders on the way are made.
-    /// - Throws: `nameTaken` where something has the path; `invalidArgument` for a folder that would lie in itself.
+    /// - Throws: `nameTaken` if the path is taken; `invalidArgument` for a move of a folder into itself.
     package func move(_ document: DocumentID, to path: DocumentPath) throws {
         try changing(needsFolders: path.names.count > 1) { change in
             guard let name = path.name, let around = path.folder, let entry = change.tree[document], entry.isShown
@@ -143,9 +144,9 @@ extension DocumentAccess {
         }
     }
 
-    /// Puts a document back out of the trash, with its folders; a folder with everything that was deleted in it.
+    /// Puts a document back out of the trash, with the folders around it; a folder with all deleted documents in it.
     /// - Returns: how many documents and folders.
-    /// - Throws: `nothingFound` for a document that is not deleted.
+    /// - Throws: `nothingFound` for a document outside the trash.
     @discardableResult
     package func putBack(_ document: DocumentID) throws -> Int {
         try changing { change in
@@ -169,15 +170,15 @@ extension DocumentAccess {
         }
     }
 
-    /// Settles a conflict by a version that is there.
-    /// - Returns: the version that stands now.
+    /// Settles a conflict by an existing version.
+    /// - Returns: the current version after the change.
     /// - Throws: `nothingFound` without a conflict, or for an unknown version.
     @discardableResult
     package func settle(_ document: DocumentID, keeping version: VersionID) throws -> VersionID {
         try settle(document) { _ in .keep(version) }
     }
 
-    /// Settles a conflict so that each rival becomes a document of its own beside.
+    /// Settles a conflict: each rival becomes a separate document beside the first.
     @discardableResult
     package func settleKeepingBoth(_ document: DocumentID) throws -> VersionID {
         let names = try deviceNames()
@@ -193,7 +194,7 @@ extension DocumentAccess {
         }
     }
 
-    /// Settles a conflict by bytes that somebody merged.
+    /// Settles a conflict by merged bytes.
     @discardableResult
     package func settle(
         _ document: DocumentID, with content: StoredContent, modifiedMicroseconds: Int64
@@ -224,10 +225,10 @@ extension DocumentAccess {
 
     // MARK: Transactions
 
-    /// Runs a change in one transaction. Where the change refers to contents that are deleted and held back, their bytes are packed again,
-    /// and the change is run anew.
+    /// Runs a change in a single transaction. If the change refers to deleted, held-back contents, their bytes are
+    /// packed again, and the change is run anew.
     /// - Parameter needsFolders: whether folders may be made: their versions have the empty content.
-    /// - Throws: `busy` where others delete contents again and again meanwhile; as `Replica.storeAgain`.
+    /// - Throws: `busy` if other devices delete contents again and again meanwhile; as `Replica.storeAgain`.
     private func changing<Result>(
         needsFolders: Bool = false, _ body: (RunningChange) throws -> Result
     ) throws -> Result {
@@ -251,24 +252,24 @@ extension DocumentAccess {
         throw FerryError(.busy, "Other devices removed bytes that the change needs, again and again. Try once more.")
     }
 
-    /// The contents that a change refers to, and whose bytes have to be packed first.
+    /// The contents behind a change that must be packed before the change.
     private struct LackingContents: Error {
         let ids: [ContentID]
     }
 }
 
-/// A transaction that changes documents. The tree follows what the change makes.
+/// A transaction of document changes. The tree follows each change.
 final class RunningChange {
     let connection: SQLConnection
     let table: DocumentTable
     let author: VersionAuthor
     private(set) var tree: DocumentTree
     private let empty: StoredContent?
-    /// Folders and documents that this change made, by path.
+    /// Folders and documents made by this change, by path.
     private var made: [DocumentPath: DocumentID] = [:]
-    /// Documents that this change made.
+    /// Documents made by this change.
     private var taken: Set<DocumentID> = []
-    /// Contents whose bytes this change brings, and those that its versions refer to.
+    /// The contents with bytes from this change, and the contents of its versions.
     private var stored: Set<ContentID> = []
     private var referred: Set<ContentID> = []
 
@@ -284,7 +285,7 @@ final class RunningChange {
         made[path] ?? DocumentAccess.lookUp(path, tree)
     }
 
-    /// Writes the rows of contents whose bytes are stored.
+    /// Writes the rows of contents with stored bytes.
     func insert(_ contents: [StoredContent]) throws {
         if contents.isEmpty { return }
         try StoredContent.insert(contents, connection)
@@ -297,14 +298,14 @@ final class RunningChange {
         referred.formUnion(change.versions.compactMap(\.content))
     }
 
-    /// The contents that new versions refer to while others have deleted them, and that came without their bytes.
+    /// The contents of new versions, deleted meanwhile by other devices and without bytes in this change.
     func lackingContents() throws -> [ContentID] {
         let unstored = referred.subtracting(stored)
         return try unstored.isEmpty ? [] : unstored.intersection(ContentRows(connection).heldBack()).sorted()
     }
 
-    /// Makes the folders of a path that are missing.
-    /// - Returns: the last one; `nil` for the top.
+    /// Makes the missing folders of a path.
+    /// - Returns: the last folder; `nil` for the top.
     func makeFolders(_ path: DocumentPath) throws -> DocumentID? {
         guard let name = path.name, let around = path.folder else { return nil }
         if let present = lookUp(path) {
@@ -334,7 +335,7 @@ final class RunningChange {
         return (id, change.versions[0].id)
     }
 
-    /// Puts a content, whose rows are there, at a path: a new document, or a new version of the one that is there.
+    /// Puts a content with existing rows at a path: a new document, or a new version of the document there.
     func put(
         _ content: StoredContent, at path: DocumentPath, _ bytes: VersionBytes, replacing: Bool
     ) throws -> DocumentOutcome {
@@ -347,7 +348,7 @@ final class RunningChange {
             return DocumentOutcome(document: document, path: path, version: version, byteCount: content.byteCount)
         }
         if made[path] == present, taken.contains(present) {
-            // Two files of a directory whose names differ by their spelling alone: both are shown, one as “name (2)”.
+            // Two files of a directory with names different only by spelling: both are shown, the second as “name (2)”.
             let (document, version) = try make(name, in: makeFolders(around), .file, path, bytes)
             return DocumentOutcome(document: document, path: path, version: version, byteCount: content.byteCount)
         }

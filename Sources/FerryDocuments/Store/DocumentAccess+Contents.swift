@@ -4,9 +4,9 @@ import FerryEngine
 import FerrySQL
 import FerryStore
 
-/// Bytes of documents, and columns of the app's that refer to contents.
+/// Bytes of documents, and columns of the app with references to contents.
 extension DocumentAccess {
-    /// A file with a document's shown version, or with another version of it: read-only, beside the database.
+    /// A read-only file beside the database, with a document's shown version or any given version.
     /// - Throws: `contentNotHere`, `contentLost`; `nothingFound` for a deletion or an unknown version.
     package func file(
         of document: DocumentID, version: VersionID? = nil, progress: ((Int) throws -> Void)? = nil
@@ -26,7 +26,7 @@ extension DocumentAccess {
 
     // MARK: Attachments
 
-    /// The columns that hold IDs of contents, as `table.column`.
+    /// The columns with IDs of contents, as `table.column`.
     package func attachments() throws -> [String] {
         guard try store.hasDocumentTables() else { return [] }
         return try store.read { connection in
@@ -34,8 +34,8 @@ extension DocumentAccess {
         }
     }
 
-    /// Says that a column holds IDs of contents, on all devices. Contents that such a column names are kept and fetched.
-    /// - Throws: `invalidArgument` for a table that does not travel, or a column that it does not have.
+    /// Declares a column with IDs of contents, on all devices. Contents named by such a column are kept and fetched.
+    /// - Throws: `invalidArgument` for a local table, or for an unknown column.
     package func declareAttachments(_ table: String, _ column: String) throws {
         let called = AttachmentTarget(table: table, column: column)
         guard let target = try store.attachmentTarget(called) else {
@@ -51,7 +51,7 @@ extension DocumentAccess {
     }
 
     /// Takes a declaration back.
-    /// - Throws: `nothingFound` for a column that was not declared.
+    /// - Throws: `nothingFound` for an undeclared column.
     package func withdrawAttachments(_ table: String, _ column: String) throws {
         let target = AttachmentTarget(table: table, column: column)
         var count = 0

@@ -6,7 +6,7 @@ import FerryStore
 extension DocumentAccess {
     private static let setting = "keep"
 
-    /// The present choice. Documents whose setting nobody understands stay for ever.
+    /// The present choice. Documents under an unreadable setting stay for ever.
     package func retention() throws -> DocumentRetention {
         guard try store.hasDocumentTables() else { return DocumentRetention() }
         return try store.read(Self.retention)
@@ -38,7 +38,7 @@ extension DocumentAccess {
         }
     }
 
-    /// Removes versions and documents whose time is over.
+    /// Removes expired versions and documents.
     /// - Parameter retention: in place of the present choice.
     /// - Returns: how many of each.
     @discardableResult

@@ -4,7 +4,7 @@ import FerryEngine
 import FerrySQL
 import FerryStore
 
-/// Documents and contents of a database, by calls that block. `DocumentStore` has the same for apps, without blocking.
+/// Documents and contents of a database, by blocking calls. `DocumentStore` offers the same to apps, without blocking.
 package struct DocumentAccess: Sendable {
     package let replica: Replica
     var store: Store { replica.store }
@@ -13,7 +13,7 @@ package struct DocumentAccess: Sendable {
 
     // MARK: Reading
 
-    /// What is shown, and what lies in the trash.
+    /// The shown documents and the documents in the trash.
     package func tree() throws -> DocumentTree {
         guard try store.hasDocumentTables() else { return DocumentTree(documents: [], versions: []) }
         return try store.read(Self.tree)
@@ -25,9 +25,9 @@ package struct DocumentAccess: Sendable {
         return DocumentTree(documents: try table.documents(), versions: try table.versions()) { sizes[$0] }
     }
 
-    /// What a listing is of.
+    /// The scope of a listing.
     package enum Selection: Hashable, Sendable {
-        /// Everything in a folder, and in its folders.
+        /// Everything in a folder, and in the folders below.
         case below(DocumentPath)
         /// Everything in a folder alone.
         case inside(DocumentPath)
@@ -38,7 +38,7 @@ package struct DocumentAccess: Sendable {
     }
 
     /// Lists documents by path.
-    /// - Throws: `nothingFound` for a folder that is not there.
+    /// - Throws: `nothingFound` for a missing folder.
     package func list(_ selection: Selection) throws -> [DocumentEntry] {
         try store.updateChunkIndex()
         let tree = try tree()
@@ -52,7 +52,7 @@ package struct DocumentAccess: Sendable {
         return try entries(chosen, tree)
     }
 
-    /// A document by its path.
+    /// Finds a document by path.
     /// - Throws: `nothingFound`.
     package func entry(_ path: DocumentPath) throws -> DocumentEntry {
         let tree = try tree()
@@ -60,10 +60,10 @@ package struct DocumentAccess: Sendable {
         return try entries([tree[id]].compactMap { $0 }, tree)[0]
     }
 
-    /// A document; `nil` for an unknown one.
+    /// Finds a document by ID; `nil` for an unknown document.
     package func entry(_ id: DocumentID) throws -> DocumentEntry? { try entries([id]).first }
 
-    /// Documents by their IDs, by path; unknown ones are left out.
+    /// Finds documents by ID and sorts them by path; unknown documents are left out.
     package func entries(_ ids: [DocumentID]) throws -> [DocumentEntry] {
         let tree = try tree()
         return try entries(ids.compactMap { tree[$0] }, tree)
@@ -97,7 +97,7 @@ package struct DocumentAccess: Sendable {
         return id
     }
 
-    /// The document or folder at a path; `nil` without one, and for the top.
+    /// The document or folder at a path; `nil` for a free path, and for the top.
     static func lookUp(_ path: DocumentPath, _ tree: DocumentTree) -> DocumentID? {
         var found: DocumentID?
         for name in path.names {
@@ -125,7 +125,7 @@ package struct DocumentAccess: Sendable {
         }
     }
 
-    /// Whether somebody deleted what is shown without knowing of it.
+    /// Whether somebody deleted the shown version without knowing of it.
     private static func wasDeleted(_ entry: DocumentTree.Entry, _ connection: SQLConnection) throws -> Bool {
         guard let beaten = entry.beatenDeletion else { return false }
         let versions = try DocumentTable(connection).versions(of: entry.id)
@@ -145,7 +145,7 @@ package struct DocumentAccess: Sendable {
         return names
     }
 
-    /// The versions of a document: the shown one, its rivals, then the past from the latest on.
+    /// The versions of a document: the shown version, then the rivals, then the past from the latest on.
     package func versions(of document: DocumentID) throws -> [DocumentVersion] {
         guard try store.hasDocumentTables() else { return [] }
         let names = try deviceNames()

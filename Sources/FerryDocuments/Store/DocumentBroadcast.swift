@@ -2,20 +2,20 @@ import FerryContainer
 import FerryCore
 import FerryEngine
 
-/// A change of documents, for who follows them.
+/// A change of documents, for followers of the changes.
 public struct DocumentEvent: Hashable, Sendable {
     public enum Kind: Hashable, Sendable {
         /// A document or folder is new, or was put back.
         case added
-        /// Another version is shown.
+        /// A new version is shown.
         case saved
-        /// The document has another name or another folder.
+        /// The document has a new name or a new folder.
         case moved
         /// The document is in the trash, or gone.
         case removed
         /// There are rival versions now, or there are none any more.
         case conflict
-        /// The bytes came to this device, or went from it, or cannot be had.
+        /// The bytes came to this device, left the device, or cannot be had.
         case availability
     }
 
@@ -27,16 +27,17 @@ public struct DocumentEvent: Hashable, Sendable {
     public let isOwn: Bool
 }
 
-/// Finds out what became of documents, by comparing what is shown with what was shown before.
+/// Finds changes of documents by comparing the visible documents with the visible documents before.
 final class DocumentBroadcast: Sendable {
     private let access: DocumentAccess
-    /// What was shown at the last check. Held while the database is read, so that two checks report everything once.
+    /// The visible documents at the last check. Held during the read of the database, so two checks report everything
+    /// once.
     private let told: Locked<[DocumentID: DocumentEntry]>
     private let streams = EventStreams<DocumentEvent>()
 
     init(_ access: DocumentAccess) {
         self.access = access
-        // Nobody follows yet: the first stream reads what is shown then.
+        // Nobody follows yet: the first stream reads the visible documents of its time.
         told = Locked([:])
     }
 
@@ -44,7 +45,7 @@ final class DocumentBroadcast: Sendable {
         Dictionary(try access.list(.below(.top)).map { ($0.id, $0) }) { first, _ in first }
     }
 
-    /// Reports what is different since the last check. Without listeners nothing is read.
+    /// Reports the differences since the last check. Without listeners nothing is read.
     func check(isOwn: Bool = false) throws {
         if streams.isEmpty { return }
         let events = try told.withLock { told in
@@ -82,7 +83,8 @@ final class DocumentBroadcast: Sendable {
 
     /// A stream of changes from now on.
     func changes() -> AsyncStream<DocumentEvent> {
-        // What nobody followed is no news. A failure to read now makes the first check report more than is new.
+        // Changes from before the first follower are no news. If the read fails now, the first check reports more than
+        // is new.
         if streams.isEmpty, let present = try? Self.shown(access) { told.withLock { $0 = present } }
         return streams.makeStream()
     }
@@ -91,6 +93,6 @@ final class DocumentBroadcast: Sendable {
 }
 
 extension DocumentStore {
-    /// Changes of documents from now on, whoever makes them. Read the stream or let it go.
+    /// Changes of documents from now on, by any device. Read the stream or let it go.
     public var changes: AsyncStream<DocumentEvent> { broadcast.changes() }
 }

@@ -1,41 +1,43 @@
 import FerryCore
 import FerryStore
 
-/// A document or a folder as it is shown.
+/// A document or a folder as shown.
 public struct DocumentEntry: Hashable, Sendable, Identifiable {
-    /// What an entry is.
+    /// The kind of an entry.
     public enum Kind: String, Hashable, Sendable, Codable {
         case file, folder, package, link
     }
 
     /// Why a document is shown at the top.
     public enum Misplacement: String, Hashable, Sendable, Codable {
-        /// Two devices moved folders into each other, and this one was moved last.
+        /// Two devices moved folders into each other, and this folder was moved last.
         case cycle
         /// The folder's row has not arrived, or is no folder's.
         case noFolder
     }
 
     public let id: DocumentID
-    /// Where the document is shown: `Scores/Trio.pdf`. In the trash: where it was.
+    /// The path of the shown document: `Scores/Trio.pdf`. In the trash: the former path.
     public let path: String
     /// The last part of the path.
     public let name: String
     public let kind: Kind
-    /// The version that is shown; of a deleted document the deletion.
+    /// The shown version; of a deleted document the deletion.
     public let version: VersionID?
     public let content: ContentID?
-    /// In bytes; `nil` for folders, and for contents whose row has not arrived.
+    /// In bytes; `nil` for folders, and for contents before the arrival of their row.
     public let byteCount: Int?
     /// When the file was last written to, in microseconds since the Unix epoch.
     public let modifiedMicroseconds: Int64?
-    /// The versions beside that one, the latest first. Not empty: the document has a conflict that somebody should settle.
+    /// The versions beside the shown version, the latest first. Not empty: the document has a conflict for somebody to
+    /// settle.
     public let rivals: [VersionID]
     /// True for a document in the trash.
     public let isDeleted: Bool
-    /// True if somebody deleted the document without knowing of the version that is shown.
+    /// True if somebody deleted the document without knowing of the shown version.
     public let wasDeletedElsewhere: Bool
-    /// Why the document is shown at the top, and not in the folder that it was put into; `nil` where it is in its place.
+    /// The reason for showing the document at the top instead of the document's own folder; `nil` for a document in
+    /// place.
     public let misplacement: Misplacement?
     public let availability: ContentAvailability
 }
@@ -46,7 +48,7 @@ public enum ContentAvailability: Hashable, Sendable {
     case here
     /// In the container. Opening or fetching brings them.
     case inContainer
-    /// Not to be had now, because of a file that is still to come or is damaged.
+    /// Unavailable now, because a file is still to come or is damaged.
     case waiting(reason: String, code: FerryError.Code, file: String?, sinceMilliseconds: Int64?)
     /// No pack in the container has them, and this device has not either.
     case lost(sinceMilliseconds: Int64)
@@ -67,13 +69,13 @@ public enum ContentAvailability: Hashable, Sendable {
 
 /// A version of a document.
 public struct DocumentVersion: Hashable, Sendable, Identifiable {
-    /// 1 for the version that is shown, then the rivals, then the past.
+    /// 1 for the shown version, then the rivals, then the past.
     public let number: Int
     public let id: VersionID
     /// `nil`: a deletion.
     public let content: ContentID?
     public let byteCount: Int?
-    /// The name of the device that made the version; `nil` for a merge that every device makes alike.
+    /// The name of the author device; `nil` for a merge made alike by every device.
     public let device: String?
     /// When the version was made, in milliseconds since the Unix epoch.
     public let madeMilliseconds: Int64

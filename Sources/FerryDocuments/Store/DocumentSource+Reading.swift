@@ -7,7 +7,7 @@ import Darwin
 #endif
 
 extension DocumentSource {
-    /// A file that becomes a document, with the time and the mode that the disk has of it.
+    /// Reads a file for a new document, with the file's time and mode on disk.
     /// - Throws: `nothingFound`.
     package init(reading file: String, at path: DocumentPath) throws {
         var status = stat()

@@ -7,17 +7,18 @@ import FerryStore
 import Foundation
 import GRDB
 
-/// Documents and attachments of an app: files of any size that travel with the database.
+/// Documents and attachments of an app: files of any size, synchronized with the database.
 ///
 ///     let documents = try DocumentStore(engine)
 ///     let entry = try await documents.add(url, at: "Scores/Trio.pdf")
 ///     let file = try await documents.open(entry.id)
 ///
-/// A document has versions. Whoever edits one that another device edited meanwhile gets both versions, the same on all devices, until
-/// somebody settles the conflict. Bytes lie beside the database, in `<database>-ferry-content`, and travel through the container in
-/// packs (Docs/Documents.md).
+/// A document has versions. If two devices edit the same version, both new versions stay, the same on all devices,
+/// until somebody settles the conflict. Bytes lie beside the database, in `<database>-ferry-content`, and travel
+/// through the container in packs (Docs/Documents.md).
 ///
-/// Safe to use from any thread. Calls that read or write files suspend and do not block a thread of Swift's. They end with their task.
+/// Safe to use from any thread. Calls with file access suspend and do not block a thread of Swift's. They end with
+/// their task.
 public final class DocumentStore: Sendable {
     public let engine: SyncEngine
     let access: DocumentAccess
@@ -25,7 +26,7 @@ public final class DocumentStore: Sendable {
     private let queue = DispatchQueue(label: "Ferry.DocumentStore", attributes: .concurrent)
     private let follower: Task<Void, Never>
 
-    /// Uses an engine. Its events bring news of other devices' changes.
+    /// Uses an engine. The engine's events report changes by other devices.
     /// - Throws: `unsupportedTable` where the app has tables by the names of Ferry's.
     public init(_ engine: SyncEngine) throws {
         DocumentUpkeep.register()
@@ -51,7 +52,7 @@ public final class DocumentStore: Sendable {
         broadcast.finish()
     }
 
-    /// Runs blocking work aside. A cancelled task ends the work at its next step.
+    /// Runs blocking work aside. A cancelled task ends the work at the next step.
     func aside<Result: Sendable>(
         _ body: @escaping @Sendable (DocumentAccess, CancellationFlag) throws -> Result
     ) async throws -> Result {
@@ -67,7 +68,7 @@ public final class DocumentStore: Sendable {
         }
     }
 
-    /// Runs a change aside, and tells who follows.
+    /// Runs a change aside, and reports the change to followers.
     private func changing<Result: Sendable>(
         _ body: @escaping @Sendable (DocumentAccess, CancellationFlag) throws -> Result
     ) async throws -> Result {
@@ -78,7 +79,8 @@ public final class DocumentStore: Sendable {
 
     // MARK: Contents
 
-    /// Stores a file as a content: durably beside the database. Nobody refers to the content before its rows are written.
+    /// Stores a file as a content: durably beside the database. Nobody refers to the content before the rows are
+    /// written.
     /// - Parameter progress: called with the bytes taken so far.
     /// - Throws: `nothingFound`, `busy` while somebody writes to the file, `limitExceeded`, `inputOutput`, `CancellationError`.
     public func store(
@@ -93,7 +95,7 @@ public final class DocumentStore: Sendable {
     }
 
     /// A file with a content: read-only, beside the database. Valid until `body` returns.
-    /// - Throws: `contentNotHere`, `contentLost`; what `body` throws.
+    /// - Throws: `contentNotHere`, `contentLost`; errors of `body`.
     public func withFile<Result: Sendable>(
         of content: ContentID, _ body: @Sendable (URL) async throws -> Result
     ) async throws -> Result {
@@ -104,7 +106,7 @@ public final class DocumentStore: Sendable {
     }
 
     /// Bytes of a content. The content is fetched if need be.
-    /// - Parameter range: `nil` for all of it.
+    /// - Parameter range: `nil` for all bytes.
     /// - Throws: `contentNotHere`, `contentLost`, `inputOutput`.
     public func data(of content: ContentID, in range: Range<Int>? = nil) async throws -> Data {
         try await withFile(of: content) { url in
@@ -116,8 +118,8 @@ public final class DocumentStore: Sendable {
         }
     }
 
-    /// Declares a column of the app's that holds IDs of contents, on all devices.
-    /// - Throws: `invalidArgument` for a column that does not travel.
+    /// Declares a column of the app with IDs of contents, on all devices.
+    /// - Throws: `invalidArgument` for a local column.
     public func declareAttachments(_ table: String, _ column: String) throws {
         try access.declareAttachments(table, column)
     }
@@ -130,7 +132,7 @@ public final class DocumentStore: Sendable {
     /// The documents in a folder, by path.
     /// - Parameters:
     ///   - folder: a path such as `Scores`; `/` is the top.
-    ///   - recursively: true: also what lies in its folders.
+    ///   - recursively: true: also the documents in folders below.
     /// - Throws: `nothingFound`.
     public func list(_ folder: String = "/", recursively: Bool = false) throws -> [DocumentEntry] {
         let path = try DocumentPath(folder)
@@ -143,20 +145,20 @@ public final class DocumentStore: Sendable {
     /// The documents with rival versions.
     public func conflicts() throws -> [DocumentEntry] { try access.list(.conflicts) }
 
-    /// A document by its path.
+    /// Finds a document by path.
     /// - Throws: `nothingFound`.
     public func document(at path: String) throws -> DocumentEntry { try access.entry(DocumentPath(path)) }
 
-    /// A document by its ID; `nil` for an unknown one.
+    /// Finds a document by ID; `nil` for an unknown document.
     public func document(_ id: DocumentID) throws -> DocumentEntry? { try access.entry(id) }
 
-    /// The versions of a document: the shown one, its rivals, then the past.
+    /// The versions of a document: the shown version, then the rivals, then the past.
     public func versions(of id: DocumentID) throws -> [DocumentVersion] { try access.versions(of: id) }
 
     // MARK: Changing
 
     /// Adds a file as a document. Folders on the way are made.
-    /// - Throws: `nameTaken` where other bytes are at the path; as `store(contentsOf:)`.
+    /// - Throws: `nameTaken` if the path has a document with different bytes; as `store(contentsOf:)`.
     @discardableResult
     public func add(_ url: URL, at path: String, moving: Bool = false) async throws -> DocumentEntry {
         let id = try await changing { access, flag in
@@ -168,8 +170,8 @@ public final class DocumentStore: Sendable {
         return try required(id)
     }
 
-    /// Saves a content as a document's new version, over the version that was edited. Versions that others made meanwhile stay, as
-    /// rivals.
+    /// Saves a content as a document's new version, over the edited version. Versions made meanwhile by other devices
+    /// stay, as rivals.
     /// - Returns: the new version.
     /// - Throws: `nothingFound` for an unknown document or version.
     @discardableResult
@@ -189,7 +191,7 @@ public final class DocumentStore: Sendable {
     }
 
     /// Renames or moves a document or a folder.
-    /// - Throws: `nameTaken`, `invalidArgument` for a folder that would lie in itself.
+    /// - Throws: `nameTaken`, `invalidArgument` for a move of a folder into itself.
     public func move(_ id: DocumentID, to path: String) async throws {
         try await changing { access, _ in try access.move(id, to: DocumentPath(path)) }
     }
@@ -198,23 +200,23 @@ public final class DocumentStore: Sendable {
     public func remove(_ id: DocumentID) async throws { _ = try await changing { access, _ in try access.remove(id) } }
 
     /// Puts a document back out of the trash.
-    /// - Throws: `nothingFound` for a document that is not deleted.
+    /// - Throws: `nothingFound` for a document outside the trash.
     public func putBack(_ id: DocumentID) async throws {
         _ = try await changing { access, _ in try access.putBack(id) }
     }
 
     /// How a conflict ends.
     public enum Settling: Sendable {
-        /// One version stands.
+        /// The given version stands.
         case keep(VersionID)
-        /// Each rival becomes a document of its own beside.
+        /// Each rival becomes a separate document beside the first.
         case keepBoth
         /// The app's bytes stand.
         case with(StoredContent)
     }
 
     /// Settles a conflict, on all devices.
-    /// - Returns: the version that stands now.
+    /// - Returns: the current version after the change.
     /// - Throws: `nothingFound` without a conflict.
     @discardableResult
     public func settle(_ id: DocumentID, _ how: Settling) async throws -> VersionID {
@@ -239,7 +241,7 @@ public final class DocumentStore: Sendable {
 
     // MARK: Room on this device
 
-    /// What this device fetches by itself, and how much it keeps.
+    /// The settings for fetching on this device's own initiative, and for how much the device keeps.
     public var settings: ContentSettings {
         get throws { try engine.store.contentSettings() }
     }
@@ -254,7 +256,8 @@ public final class DocumentStore: Sendable {
     public func setRetention(days: Int?) throws { try access.setRetention(days: days) }
 
     /// Brings the bytes of documents to this device.
-    /// - Throws: `contentNotHere`, `contentLost` for the first one that is not to be had; the others are fetched all the same.
+    /// - Throws: `contentNotHere`, `contentLost` for the first unavailable document; the remaining documents are
+    ///   fetched all the same.
     public func fetch(_ ids: [DocumentID]) async throws {
         try await changing { access, flag in
             let contents = try access.entries(ids).compactMap(\.content)
@@ -263,8 +266,8 @@ public final class DocumentStore: Sendable {
         }
     }
 
-    /// Removes bytes from this device that the container has. The documents stay.
-    /// - Returns: the bytes that went.
+    /// Removes bytes from this device if the container has them. The documents stay.
+    /// - Returns: the removed bytes.
     @discardableResult
     public func evict(_ ids: [DocumentID]) async throws -> Int {
         try await changing { access, _ in
@@ -285,7 +288,8 @@ public final class DocumentStore: Sendable {
 
 extension StoredContent {
     /// Writes the rows of the content, in a transaction of the app's. Writing them again has no effect.
-    /// - Throws: `contentNotHere` where the content was stored so long ago that its bytes may be gone: store it again.
+    /// - Throws: `contentNotHere` if the content was stored so long ago that the bytes may be gone: store the content
+    ///   again.
     public func insert(in database: Database) throws {
         guard let handle = database.sqliteConnection else { throw FerryError(.database, "The database is closed.") }
         let connection = SQLConnection(handle)
@@ -294,7 +298,7 @@ extension StoredContent {
     }
 }
 
-/// Whether a task was cancelled whose work runs aside.
+/// Whether the task behind work running aside was cancelled.
 final class CancellationFlag: Sendable {
     private let isCancelled = Locked(false)
 

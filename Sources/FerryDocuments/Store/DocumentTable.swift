@@ -6,12 +6,12 @@ import FerryStore
 package struct DocumentTable {
     private let connection: SQLConnection
 
-    /// - Parameter connection: of a store that has the tables.
+    /// - Parameter connection: of a store with the document tables.
     package init(_ connection: SQLConnection) { self.connection = connection }
 
     // MARK: Reading
 
-    /// All documents. A row that no Ferry writes is passed over.
+    /// All documents. Rows in a form which no Ferry writes are passed over.
     package func documents() throws -> [DocumentRow] {
         var rows: [DocumentRow] = []
         try connection.forEachRow("SELECT id, folder, name, kind, named FROM ferry_document") { row in
@@ -20,7 +20,7 @@ package struct DocumentTable {
         return rows
     }
 
-    /// A document's row; `nil` without one.
+    /// A document's row; `nil` for an unknown document.
     package func document(_ id: DocumentID) throws -> DocumentRow? {
         var found: DocumentRow?
         try connection.forEachRow(
@@ -43,7 +43,7 @@ package struct DocumentTable {
 
     private static let versionColumns = "id, document, content, supersedes, superseded, made, device, modified, mode"
 
-    /// All versions. A row that no Ferry writes is passed over.
+    /// All versions. Rows in a form which no Ferry writes are passed over.
     package func versions() throws -> [VersionRow] { try versions("", []) }
 
     /// The versions of a document.
@@ -66,7 +66,7 @@ package struct DocumentTable {
         return rows
     }
 
-    /// The versions that a column names, one after another.
+    /// The versions named by a column, in order.
     private static func superseded(_ value: FieldValue) -> [VersionID] {
         guard case .blob(let bytes) = value, bytes.count % 16 == 0 else { return [] }
         return stride(from: bytes.startIndex, to: bytes.endIndex, by: 16).compactMap {
@@ -83,7 +83,8 @@ package struct DocumentTable {
         return sizes
     }
 
-    /// Numbers of which at least one changes with every change of documents and versions that anybody sees.
+    /// Numbers that describe the visible documents and versions. Every visible change alters at least one of the
+    /// numbers.
     package func fingerprint() throws -> [Int64] {
         var numbers: [Int64] = []
         let queries = [
@@ -100,7 +101,7 @@ package struct DocumentTable {
 
     // MARK: Writing
 
-    /// Carries a change out. The contents of its versions have their rows.
+    /// Carries a change out. The contents of the change's versions must have their rows.
     package func apply(_ change: DocumentChange) throws {
         for document in change.documents { try insert(document) }
         for version in change.versions { try insert(version) }
@@ -136,7 +137,7 @@ package struct DocumentTable {
             .integer(now), .blob(id.bytes[...]))
     }
 
-    /// Removes what is too old to keep.
+    /// Removes expired documents and versions.
     func remove(_ plan: DocumentRetention.Plan) throws {
         for version in plan.superseded {
             try connection.execute(

@@ -1,6 +1,6 @@
 import FerryEngine
 
-/// Removes versions and deleted documents whose time is over, with the syncs of each program that uses documents.
+/// Removes expired versions and deleted documents during the syncs of each program with documents.
 package struct DocumentUpkeep: SyncCompanion {
     package let name = "documents"
     private let retention: DocumentRetention?

@@ -3,17 +3,17 @@ import FerryCore
 import FerryEngine
 import Foundation
 
-/// A document that somebody edits: a file to read, the version that the edit is on top of, and a way to save.
+/// A document in the hands of an editor: a file to read, the version below the edit, and a way to save.
 ///
-/// The file never changes under its reader. To save, write a file of your own and hand it to `save`: the new version supersedes the
-/// version that was opened, and not whatever another device made meanwhile. Those versions stay, as rivals.
+/// The file never changes under the reader. To save, write a file of your own and hand it to `save`. The new version
+/// supersedes only the opened version. Versions made meanwhile by other devices stay, as rivals.
 public final class OpenDocument: Sendable {
-    /// What an editor should tell a person.
+    /// The state for an editor to show to a person.
     public enum State: Sendable {
         case normal
         /// There are rival versions: settle them.
         case inConflict
-        /// The last `save` failed. What was edited is in the editor alone.
+        /// The last `save` failed. Only the editor has the edited bytes.
         case savingError(FerryError)
         /// The document is in the trash, or gone.
         case removed
@@ -29,7 +29,7 @@ public final class OpenDocument: Sendable {
         present = Locked((version, file, nil))
     }
 
-    /// The version that is open.
+    /// The open version.
     public var version: VersionID { present.withLock { $0.version } }
 
     /// A read-only file with the bytes of `version`.
@@ -43,7 +43,7 @@ public final class OpenDocument: Sendable {
         }
     }
 
-    /// Saves a file as the new version, and goes on with that version.
+    /// Saves a file as the new version, and goes on with the new version.
     /// - Returns: the new version.
     @discardableResult
     public func save(_ url: URL) async throws -> VersionID {
@@ -59,7 +59,7 @@ public final class OpenDocument: Sendable {
         }
     }
 
-    /// Goes on with the version that is shown now, such as after a change by another device.
+    /// Goes on with the version shown now, such as after a change by a different device.
     public func reload() async throws {
         let shown = try await store.file(of: id, nil)
         present.withLock { $0 = (shown.version, shown.url, nil) }
@@ -79,7 +79,7 @@ public final class OpenDocument: Sendable {
 }
 
 extension DocumentStore {
-    /// Opens a document. Its bytes are fetched if need be.
+    /// Opens a document. The bytes are fetched if need be.
     /// - Throws: `nothingFound`, `contentNotHere`, `contentLost`.
     public func open(_ id: DocumentID) async throws -> OpenDocument {
         let shown = try await file(of: id, nil)

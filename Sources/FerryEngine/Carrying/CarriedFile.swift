@@ -4,12 +4,12 @@ import FerryCore
 import FerryMembers
 import FerrySeal
 
-/// Proves that bytes are the file that their name says, without any key of a sealed container: by the checksum of an open one, and by the
-/// signature of the device whose directory it is in.
+/// Verifies that bytes are the file of their name, without any key of a sealed container. The proof is the checksum in
+/// an open container, and the signature of the directory's device in a sealed container.
 struct CarriedFile {
     let container: ContainerDescription
-    /// The public keys of devices, as records and claims state them. A device's ID follows from its keys, so it does not matter who says
-    /// them.
+    /// The public keys of devices, from records and claims. A device's ID follows from the keys, so any source of the
+    /// keys will do.
     let keys: @Sendable (DeviceID) throws -> DevicePublicKeys?
 
     private var isSealed: Bool { container.sealing != .none }
@@ -65,7 +65,7 @@ struct CarriedFile {
         if case .head = file { _ = try head(bytes, of: device) }
     }
 
-    /// What decides which of two heads is newer.
+    /// Facts for deciding which of two heads is newer.
     /// - Throws: as `check`, for the head of an open container.
     func facts(_ bytes: [UInt8], of device: DeviceID) throws -> HeadFacts {
         var facts = HeadFacts(checksum: ContentHash.checksum(bytes))
@@ -77,7 +77,7 @@ struct CarriedFile {
         return facts
     }
 
-    /// - Returns: `nil` for a head of a newer Ferry: its checksum is all that is known of it.
+    /// - Returns: `nil` for a head of a newer Ferry: only the checksum is known.
     private func head(_ bytes: [UInt8], of device: DeviceID) throws -> Head? {
         do {
             return try Head(decoding: bytes, container: container.id, device: device)

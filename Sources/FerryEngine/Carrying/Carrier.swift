@@ -3,16 +3,16 @@ import FerryCore
 import FerrySeal
 import Foundation
 
-/// Copies a container between two places, both ways: each place gets what it lacks (`ferry carry`). The places are folders, buckets, or what
-/// rclone reaches. No database and no key is needed, and no file's content changes.
+/// Copies a container between two places, both ways, until both have the same files (`ferry carry`). The places are
+/// folders, buckets, or places within rclone's reach. No database and no key is needed, and no file's content changes.
 ///
 ///     let carrier = try Carrier(from: "/home/me/Sync/music", to: "s3://music-bucket/music")
 ///     let report = try carrier.carry()
 ///
-/// Every file has one writer and one content, so devices may go on in both places meanwhile. A copy that was interrupted goes on when it
-/// is repeated. Calls block, and may come from any thread; one works at a time.
+/// Every file has one writer and one content, so devices may go on in both places meanwhile. An interrupted copy goes
+/// on at the next call. Calls block, and may come from any thread; one call works at a time.
 public final class Carrier: Sendable {
-    /// How long a file has to be superfluous before it is removed, in milliseconds.
+    /// The time from finding a file superfluous to the removal, in milliseconds.
     package static let superfluousMilliseconds: Int64 = 3_600_000
     /// Requests side by side.
     static let maximumParallel = 8
@@ -25,22 +25,22 @@ public final class Carrier: Sendable {
     private let lock = NSLock()
 
     private struct State {
-        /// True once a container was seen in the second place: from then on its absence is an outage.
+        /// True once a container was seen in the second place: from then on a missing container is an outage.
         var isThere = false
-        /// Keys that records and claims state, and the records that were read.
+        /// Keys from records and claims, and the records read so far.
         var keys: [DeviceID: DevicePublicKeys] = [:]
         var read: Set<String> = []
         /// Heads and claims as they were last read.
         var kept: BothSides<[String: VersionedReading<[UInt8]>]> = BothSides(from: [:], to: [:])
-        /// What is remembered, once it was read.
+        /// The memory, once read.
         var memory: CarryMemory?
     }
 
     /// Names two places. Nothing is asked of them yet.
     /// - Parameters:
     ///   - from: where the container is: a folder's path, or `s3://bucket/path?…`.
-    ///   - to: where it is carried to; a place without a container gets one.
-    /// - Throws: `invalidArgument` for a text that is no place, or for twice the same.
+    ///   - to: the target place; a place without a container gets one.
+    /// - Throws: `invalidArgument` for a text that is no place, and for two equal places.
     public convenience init(from: String, to: String) throws {
         try self.init(from: from, to: to, environment: .live)
     }
@@ -55,15 +55,16 @@ public final class Carrier: Sendable {
             from: try environment.backend(at: texts.from), to: try environment.backend(at: texts.to))
     }
 
-    /// Copies what either place lacks, and removes what nobody reads any more.
+    /// Copies missing files in both directions, and removes files without readers.
     /// - Parameters:
     ///   - isThorough: true: list both places. Otherwise remote places are asked for announced news alone.
-    ///   - dryRun: true: only say what would be copied.
+    ///   - dryRun: true: only report the copies to make.
     ///   - progress: called from several threads.
-    /// - Throws: `containerMissing`, `containerEmpty` where a place cannot be reached or the first one holds no container;
-    ///   `containerMismatch` for two different containers; `containerExists` where the second place has devices of an unknown container;
-    ///   `accessDenied`, `credentialsMissing`, `containerTooNew`, `inputOutput`. Whatever was copied by then is whole: repeat the call.
-    ///   A single file that cannot be copied is no error but `CarryReport.leftBehind`.
+    /// - Throws: `containerMissing`, `containerEmpty` for an unreachable place, or for a first place without a
+    ///   container; `containerMismatch` for two different containers; `containerExists` where the second place has
+    ///   devices of an unknown container; `accessDenied`, `credentialsMissing`, `containerTooNew`, `inputOutput`. All
+    ///   files copied by then are whole: repeat the call. A single file without a copy is no error but
+    ///   `CarryReport.leftBehind`.
     @discardableResult
     public func carry(
         isThorough: Bool = true, dryRun: Bool = false, progress: ProgressHandler? = nil
@@ -88,7 +89,7 @@ public final class Carrier: Sendable {
         return report
     }
 
-    /// Ends requests that are under way: `carry` throws. From any thread.
+    /// Ends running requests: `carry` throws. From any thread.
     public func interrupt() {
         places.from.interrupt()
         places.to.interrupt()
@@ -105,7 +106,7 @@ public final class Carrier: Sendable {
     }
 
     /// Reads a file of a place.
-    /// - Parameter isKept: true: keep the bytes, and read them again only when the file has another version.
+    /// - Parameter isKept: true: keep the bytes, and read them again only after a new version of the file.
     func read(_ path: String, maximumBytes: Int, _ side: CarrySide, isKept: Bool) throws -> [UInt8]? {
         guard isKept, let version = try places[side].version(of: path) else {
             return try places[side].read(path, maximumBytes: maximumBytes)
@@ -123,9 +124,9 @@ public final class Carrier: Sendable {
 
     // MARK: The second place
 
-    /// What the second place is before anything is copied.
+    /// The state of the second place before anything is copied.
     enum Target: Equatable {
-        /// It has no container yet, or an interrupted copy of this one.
+        /// The place has no container yet, or an interrupted copy of this container.
         case new
         case container(ContainerDescription)
     }
@@ -134,7 +135,7 @@ public final class Carrier: Sendable {
         let place = places.to
         if !state.withLock({ $0.isThere }) {
             if dryRun {
-                // A folder that is not there yet would be made.
+                // A missing folder would be made.
                 do { try place.checkRoot() } catch let error as FerryError where error.code == .containerMissing {
                     return .new
                 }
@@ -160,7 +161,7 @@ public final class Carrier: Sendable {
         }
     }
 
-    /// Makes the place, and says what is being carried there: the container's own marker comes last.
+    /// Makes the place, and writes the note about the container to come: the container's own marker comes last.
     private func prepare(_ place: any ContainerBackend, _ source: ContainerDescription) throws -> Target {
         try place.prepareForCreation()
         let (path, name) = (place.describe(""), ContainerDescription.carriedFileName)
@@ -200,7 +201,7 @@ public final class Carrier: Sendable {
             for file in files.records.sorted().map({ DeviceFile.record($0) }) + claims {
                 let path = file.path(of: device)
                 if state.withLock({ $0.read.contains(path) }) { continue }
-                // What cannot be read or is damaged states nothing; where it is to be copied, it is named.
+                // Unreadable and damaged files state no keys. A copy of such a file reports the problem.
                 guard let bytes = try? place.read(path, maximumBytes: file.maximumBytes) else { continue }
                 let stated = StatedKeys.all(in: bytes, file, container)
                 state.withLock { state in

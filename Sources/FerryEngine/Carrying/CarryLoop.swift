@@ -1,7 +1,7 @@
 import FerryContainer
 import FerryCore
 
-/// What a `CarryLoop` tells.
+/// An event of a `CarryLoop`.
 public enum CarryEvent: Sendable {
     case started
     /// Something was copied, removed or left behind, or the first look is over.
@@ -11,13 +11,13 @@ public enum CarryEvent: Sendable {
     case stopped
 }
 
-/// Keeps two places of a container alike while running (`ferry carry --watch`): devices that share a folder and devices that share a bucket
-/// work with each other by one computer that sees both.
+/// Keeps two places of a container alike while running (`ferry carry --watch`). Devices with a shared folder and
+/// devices with a bucket work together by a single computer with access to both.
 ///
 /// Folders wake the loop by the file system's events, and all places are asked now and then. `run` works on the calling thread; `stop` may be
 /// called from any thread.
 public final class CarryLoop: Sendable {
-    /// The waits after failures: the first one, and the longest, in milliseconds.
+    /// The first wait and the longest wait after failures, in milliseconds.
     private static let failureMilliseconds = 1000
     private static let longestFailureMilliseconds = 60_000
     /// The longest wait between looks at two folders, in milliseconds.
@@ -46,7 +46,7 @@ public final class CarryLoop: Sendable {
         self.onEvent = onEvent
     }
 
-    /// Ends `run`, now or when called. What is under way is finished, and requests that wait for an answer are ended.
+    /// Ends `run`, now or at the later call. Running work is finished, and requests without an answer are ended.
     public func stop() {
         isStopped.withLock { $0 = true }
         watcher.wake()
@@ -64,7 +64,7 @@ public final class CarryLoop: Sendable {
         var leftBehind: [CarryReport.LeftBehind] = []
         let start = watcher.now
         while !hasToStop {
-            // Watches before looking, so that no change falls between.
+            // Watches before looking, so no change falls between.
             watcher.setDirectories(carrier.watchedDirectories())
             var wait: Int
             do {
@@ -84,7 +84,7 @@ public final class CarryLoop: Sendable {
                 onEvent(.failed(error as? FerryError ?? FerryError(.inputOutput, "\(error)", cause: error)))
                 wait = min(
                     Self.failureMilliseconds << min(failures - 1, 6), Self.longestFailureMilliseconds)
-                // What failed may have been half seen.
+                // The failed attempt may have seen only a part of the files.
                 lastListing = nil
             }
             if hasToStop { break }
@@ -97,7 +97,7 @@ public final class CarryLoop: Sendable {
         last.duration(to: watcher.now).wholeMilliseconds >= timing.listing(pages: carrier.pageCount)
     }
 
-    /// Waits until a folder is quiet for a moment, a second at most: several files that come together go together.
+    /// Waits until a folder is quiet for a moment, a second at most: files which arrive together are carried together.
     private func gather() {
         let start = watcher.now
         while !hasToStop {
@@ -118,7 +118,7 @@ extension Carrier {
     /// The folders to watch: each device's, in places that are folders.
     func watchedDirectories() -> [String] {
         CarrySide.allCases.filter { !places[$0].answersFromListing }.flatMap { side in
-            // A folder that cannot be read is no folder to watch; carrying tells why.
+            // An unreadable folder is no folder to watch; the next carry reports the reason.
             let devices = (try? DeviceFiles.devices(in: places[side])) ?? []
             return (["", DeviceFiles.directory] + devices.flatMap { DeviceFiles.directories(of: $0) })
                 .compactMap { places[side].localPath($0) }

@@ -2,19 +2,20 @@ import FerryContainer
 import FerryCore
 import Foundation
 
-/// What a `Carrier` remembers from one time to the next, in a small file beside the marker of the place that it carries to
-/// (Docs/Format.md, "A container that is carried"). A hint: without it everything is carried all the same, and less is removed.
+/// The memory of a `Carrier` between runs, in a small file beside the marker of the target place (Docs/Format.md, "A
+/// container that is carried"). The memory is a hint: without it everything is carried all the same, and less is
+/// removed.
 struct CarryMemory: Codable, Equatable {
     private static let currentFormat = 1
     /// A longer file says nothing, in bytes.
     static let maximumBytes = 8 << 20
 
-    /// What is remembered of a device.
+    /// The facts about a device.
     struct Device: Codable, Equatable {
         /// The checksums of the head and of the claim when they were last alike, in hexadecimal digits.
         var head: String?
         var claim: String?
-        /// True if the author writes to the place that is carried from; `nil` if unknown.
+        /// True if the author writes to the source place; `nil` if unknown.
         var isAtSource: Bool?
     }
 
@@ -22,25 +23,25 @@ struct CarryMemory: Codable, Equatable {
     var container: String
     /// By the devices' IDs in hexadecimal digits.
     var devices: [String: Device] = [:]
-    /// The checksum of the marker that both places had.
+    /// The checksum of the marker, as once equal in both places.
     var marker: String?
-    /// When files were first seen to be superfluous, by their names, in milliseconds since the Unix epoch; in the place that is carried
-    /// from and in the other one.
+    /// The times at which files were first found superfluous, by their names, in the source place and in the target
+    /// place. In milliseconds since the Unix epoch.
     var superfluousFrom: [String: Int64] = [:]
     var superfluousTo: [String: Int64] = [:]
 
     init(container: ContainerID) { self.container = container.hex }
 
-    /// The file's name in the place that is carried to: the places that are carried from have one each.
+    /// The file's name in the target place: each source place has a separate file.
     static func fileName(from place: String) -> String {
         "carried-" + ContentHash.checksum(Array(place.utf8)).hex.prefix(16) + ".json"
     }
 
-    /// Reads the file; nothing is remembered where it is damaged, of another container or of a later Ferry.
+    /// Reads the file. Nothing is remembered after damage, for a different container, and for a later Ferry.
     init(decoding bytes: [UInt8]?, container: ContainerID) {
         self.init(container: container)
         guard let bytes, bytes.count <= Self.maximumBytes,
-            let known = try? JSONDecoder().decode(CarryMemory.self, from: Data(bytes)),  // damaged: as without it
+            let known = try? JSONDecoder().decode(CarryMemory.self, from: Data(bytes)),  // damaged: as without the file
             known.format == Self.currentFormat, known.container == container.hex
         else { return }
         self = known
@@ -58,7 +59,7 @@ struct CarryMemory: Codable, Equatable {
         set { if side == .from { superfluousFrom = newValue } else { superfluousTo = newValue } }
     }
 
-    /// The author's place as it was last known.
+    /// The author's last known place.
     func home(of device: DeviceID) -> CarrySide? {
         devices[device.hex]?.isAtSource.map { $0 ? .from : .to }
     }

@@ -1,14 +1,14 @@
 import FerryContainer
 import FerryCore
 
-/// One of the two places of a `Carrier`.
+/// The two places of a `Carrier`.
 enum CarrySide: CaseIterable {
     case from, to
 
     var other: CarrySide { self == .from ? .to : .from }
 }
 
-/// A pair of things, one for each place.
+/// A pair of values, one for each place.
 struct BothSides<Value> {
     var from: Value
     var to: Value
@@ -21,7 +21,8 @@ struct BothSides<Value> {
 
 extension BothSides: Sendable where Value: Sendable {}
 
-/// What a head says that decides which of two is newer. All but the checksum is `nil` where the head is sealed, or is from a newer Ferry.
+/// Facts from a head for deciding which of two heads is newer. All but the checksum is `nil` for a sealed head, and for
+/// a head of a newer Ferry.
 struct HeadFacts: Equatable {
     /// Of the file's bytes.
     var checksum: Checksum
@@ -30,34 +31,36 @@ struct HeadFacts: Equatable {
     var logStart: UInt64?
 }
 
-/// What is to be done so that both places hold the same of a device: pure decisions from two listings.
+/// The work for making both places equal about a device: pure decisions from two listings.
 ///
-/// - A segment is not copied where a larger one that covers it is, or comes. Nor is a segment that ends before the log's start.
-/// - The place to which the author writes is the one whose log goes further, else the one with the newer head. Of snapshots the place with
-///   the newest manifest is the author's. What such a place lacks was removed there, and is not brought back.
-/// - Packs go before segments, because rows name them. A pack that its author removed stays in the other place.
+/// - A segment is not copied if a larger segment covers it, present or to come. Nor is a segment before the log's
+///   start.
+/// - The place with the longer log is the author's place, else the place with the newer head. Of snapshots the place
+///   with the newest manifest is the author's. Files missing in the author's place were removed there, and are not
+///   brought back.
+/// - Packs go before segments, because rows name them. A pack removed by the author stays in the other place.
 /// - Parts of large values go before segments and snapshots, because these refer to them.
-/// - Nothing is removed but what the author removed itself, once its successor is in both places (`superfluous`).
+/// - The carrier removes only files removed by their author, once their successor is in both places (`superfluous`).
 struct CarryPlan: Equatable {
-    /// A file to copy, from a place to the other one.
+    /// A file to copy to the other place.
     struct Copy: Hashable {
         var file: DeviceFile
         var source: CarrySide
     }
 
-    /// In the order in which they become readable: records, packs, parts, segments ascending, chunks, manifests. Heads and claims are decided by their
-    /// content, and come last.
+    /// In the order of readability: records, packs, parts, segments ascending, chunks, manifests. Heads and claims are
+    /// decided by their content, and come last.
     var copies: [Copy] = []
-    /// What only a place has that is not the author's, and that nobody reads any more.
+    /// Files without readers, present only outside the author's place.
     var superfluous: [Copy] = []
-    /// The place to which the author writes; `nil` where both are alike, and always were.
+    /// The author's place; `nil` if both places are alike, and always were.
     var author: CarrySide?
 
     /// - Parameters:
-    ///   - files: the listings; without names that are known to be damaged.
+    ///   - files: the listings; without names of known damage.
     ///   - heads: `nil` where there is none.
     ///   - newerHead: the place with the newer head; `nil` for the same head, or none.
-    ///   - home: the author's place as it was last known.
+    ///   - home: the author's last known place.
     init(
         _ files: BothSides<DeviceFiles>, heads: BothSides<HeadFacts?>, newerHead: CarrySide?, home: CarrySide? = nil
     ) {
@@ -87,7 +90,7 @@ struct CarryPlan: Equatable {
         }
     }
 
-    /// What the author's place lacks was removed there, unless a file comes from the other place that may refer to it.
+    /// Parts missing in the author's place were removed there, unless a file from the other place may refer to them.
     private mutating func planRemovalOfParts(_ files: BothSides<DeviceFiles>) {
         guard let author else { return }
         let extra = files[author.other].parts.subtracting(files[author].parts).sorted()
@@ -115,21 +118,21 @@ struct CarryPlan: Equatable {
                     copies.append(Copy(file: .segment(segment), source: side))
                     continue
                 }
-                // What a log's beginning alone tells, without the author's word, tells it of the author's place only.
+                // Without the author's word, the beginning of a log is evidence for the author's place only.
                 let isSure = isCovered.from && isCovered.to || segment.last < told || isOver && author == side.other
                 if isSure, author != side { superfluous.append(Copy(file: .segment(segment), source: side)) }
             }
         }
     }
 
-    /// Where a log begins whose head nobody can read here. Its author cuts a log only after a snapshot, and files are copied in
-    /// ascending order: what lies before the first segment of the author's place was removed there.
+    /// The beginning of a log with an unreadable head. The author cuts a log only after a snapshot, and files are
+    /// copied in ascending order. So everything before the first segment in the author's place was removed there.
     private func cut(_ files: DeviceFiles, _ side: CarrySide) -> UInt64 {
         guard author != side.other, !files.manifests.isEmpty, let first = files.segments.first else { return 0 }
         return first.first
     }
 
-    /// The changesets that larger segments of a listing cover.
+    /// The changesets covered by larger segments of a listing.
     private struct Coverage {
         private let segments: [SegmentName]
         /// The greatest last changeset up to each segment.
@@ -144,9 +147,9 @@ struct CarryPlan: Equatable {
             }
         }
 
-        /// True if a larger segment has all changesets of this one.
+        /// True if a larger segment has all changesets of this segment.
         func covers(_ segment: SegmentName) -> Bool {
-            // Of those that do not begin later, backwards as long as any reaches far enough.
+            // Of segments with an equal or earlier beginning, backwards as long as any reaches far enough.
             var index = segments.partitionIndex { $0.first <= segment.first }
             while index > 0, reach[index - 1] >= segment.last {
                 index -= 1
@@ -198,10 +201,10 @@ extension CarryPlan.Copy {
 }
 
 extension CarryPlan {
-    /// Which of two contents of a file that changes is newer.
+    /// Decides which of two contents of a changing file is newer.
     /// - Parameters:
-    ///   - base: the content that both places had when they were last alike; `nil` if unknown.
-    ///   - isRemovable: true for a file whose absence says something once both had it.
+    ///   - base: the content when both places were last alike; `nil` if unknown.
+    ///   - isRemovable: true for a file whose absence means a removal once both places had it.
     /// - Returns: `nil` for the same content, and where nothing tells.
     static func newer(_ now: BothSides<Checksum?>, base: Checksum?, isRemovable: Bool) -> CarrySide? {
         if now.from == now.to { return nil }
@@ -212,8 +215,9 @@ extension CarryPlan {
         return now.to == base ? .from : nil
     }
 
-    /// The place with the newer head; `nil` for the same one, or none. Of an open container's heads the further position decides, else
-    /// what changed since both were alike, else the time of writing. Of sealed ones the further log decides, then the same.
+    /// The place with the newer head; `nil` for equal heads, or none. For an open container the further position
+    /// decides, else the change since both were alike, else the time of writing. For sealed heads the further log
+    /// decides, then the same rules.
     static func newerHead(
         _ heads: BothSides<HeadFacts?>, base: Checksum?, logs: BothSides<UInt64>
     ) -> CarrySide? {
@@ -229,13 +233,13 @@ extension CarryPlan {
             return logs.from > logs.to ? .from : .to
         }
         if let side = newer(checksums, base: base, isRemovable: false) { return side }
-        // Nothing else tells: what is carried is what `from` has. An author that finds an older head writes its own again.
+        // Without further evidence the head in `from` counts. An author with an older head writes its own head again.
         return (both.from.writtenMilliseconds ?? 0) >= (both.to.writtenMilliseconds ?? 0) ? .from : .to
     }
 }
 
 extension Array {
-    /// The number of leading elements for which a predicate holds; it holds for no later ones.
+    /// The number of leading elements that satisfy a predicate. No later element may satisfy it.
     fileprivate func partitionIndex(_ isBefore: (Element) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {

@@ -1,15 +1,15 @@
 /// The result of `Carrier.carry`.
 public struct CarryReport: Codable, Equatable, Sendable {
-    /// What went one way.
+    /// The files carried in one direction.
     public struct Way: Codable, Equatable, Sendable {
         public var files = 0
         /// Without `dryRun` alone.
         public var bytes = 0
     }
 
-    /// A file that was not copied, because it is not what its name says, or cannot be read or written now.
+    /// A file left without a copy, because the file does not match the name, or cannot be read or written now.
     public struct LeftBehind: Codable, Equatable, Sendable {
-        /// Its place.
+        /// The file's path.
         public var path: String
         /// The error's code, as in `FerryError.Code`.
         public var code: String
@@ -19,10 +19,11 @@ public struct CarryReport: Codable, Equatable, Sendable {
     /// Where the container was carried from and to.
     public var from: String
     public var to: String
-    /// From the first place to the second one, and back.
+    /// From the first place to the second place, and back.
     public var there = Way()
     public var back = Way()
-    /// Files that nobody reads any more, that their author removed from one place and that were removed from the other one, too.
+    /// Files without readers. Their author removed them from one place, and the carrier removed them from the other
+    /// place, too.
     public var removed = 0
     /// In the order of their names.
     public var leftBehind: [LeftBehind] = []
@@ -30,7 +31,7 @@ public struct CarryReport: Codable, Equatable, Sendable {
     public var devices = 0
     /// True if there was no container in the second place before.
     public var isNew = false
-    /// True if nothing was copied, and the numbers say what would be.
+    /// True if nothing was copied, and the numbers only announce the work.
     public var isDryRun = false
     public var durationMilliseconds: Int64 = 0
 

@@ -1,11 +1,11 @@
 import FerryContainer
 import FerryCore
 
-/// One copying of a container between two places: what `Carrier.carry` does once both are known.
+/// A single copying of a container between two places: the work of `Carrier.carry` once both are known.
 ///
-/// The order of deeds: each device's records, segments, chunks, manifests, claim, head. Then the marker, where the second place is new;
-/// then what is remembered; then what others may remove; then `latest`. So a crash at any point leaves files that the next run goes on
-/// from, and nobody can open a place before it is whole.
+/// The order of deeds: each device's records, segments, chunks, manifests, claim, head. Then the marker, where the
+/// second place is new; then the memory; then files for removal; then `latest`. So a crash at any point leaves files
+/// for the next run to continue, and nobody can open an incomplete place.
 struct CarryRun {
     let carrier: Carrier
     /// The newer marker's content.
@@ -13,21 +13,21 @@ struct CarryRun {
     let isNew: Bool
     private var isDryRun = false
     let now: Int64
-    /// The place with the newer marker; `nil` where both have the same, or where the second one is new.
+    /// The place with the newer marker; `nil` for equal markers, and for a new second place.
     private let newerMarker: CarrySide?
     private(set) var memory: CarryMemory
     private let proof: CarriedFile
 
-    /// What was found and done; shared by threads.
+    /// The findings and the work so far; shared by threads.
     struct Result {
         var ways = BothSides(from: CarryReport.Way(), to: CarryReport.Way())
         var left: [CarryReport.LeftBehind] = []
-        /// The devices that have new files in a place.
+        /// The devices with new files in a place.
         var told = BothSides<Set<DeviceID>>(from: [], to: [])
         var completed = 0
-        /// Files that change, and that were copied or removed: both places have them alike.
+        /// Changing files after a copy or a removal: both places have them alike.
         var settled: [DeviceID: Set<DeviceFile>] = [:]
-        /// Devices of which a file was left behind: another file must not speak of it.
+        /// Devices with a file left behind: no copied file may refer to the missing file.
         var withoutSegment: Set<DeviceID> = []
         var withoutChunk: Set<DeviceID> = []
     }
@@ -52,7 +52,7 @@ struct CarryRun {
         proof = CarriedFile(container: details) { [carrier] in try carrier.keys(of: $0, in: container) }
     }
 
-    /// Holds both markers against each other.
+    /// Compares both markers.
     private static func newerMarker(
         _ source: ContainerDescription, _ target: ContainerDescription, _ memory: CarryMemory, _ path: String
     ) throws -> CarrySide? {
@@ -69,7 +69,7 @@ struct CarryRun {
 
     // MARK: All devices
 
-    /// Copies and removes, and fills in the report. `memory` is what to remember then.
+    /// Copies and removes, and fills in the report. `memory` is then ready to be saved.
     mutating func run(_ report: inout CarryReport, _ progress: ProgressHandler?) throws {
         isDryRun = report.isDryRun
         var devices = Set(try DeviceFiles.devices(in: carrier.places.from))
@@ -93,9 +93,9 @@ struct CarryRun {
         }
     }
 
-    // MARK: One device
+    // MARK: A single device
 
-    /// What is known of a device in both places.
+    /// The facts about a device in both places.
     struct Work {
         let device: DeviceID
         let plan: CarryPlan
@@ -103,7 +103,7 @@ struct CarryRun {
         let claims: BothSides<Checksum?>
         let newerHead: CarrySide?
         let newerClaim: CarrySide?
-        /// The contents of the files that change.
+        /// The contents of the changing files.
         let contents: BothSides<[DeviceFile: [UInt8]]>
     }
 
@@ -136,8 +136,8 @@ struct CarryRun {
             newerClaim: claims.from == claims.to ? nil : newerClaim ?? plan.author ?? .from, contents: contents)
     }
 
-    /// Asks a remote place for a device's present head, where its log goes further there: others find segments by heads, so one goes with
-    /// the other.
+    /// Asks a remote place for a device's present head, if the device's log goes further there. Readers find segments
+    /// by heads, so the head must go with the log.
     private func recheckHead(of device: DeviceID, _ side: CarrySide) {
         guard carrier.places[side].answersFromListing else { return }
         // A failure is told by the reading, or the next listing brings the head.
@@ -179,8 +179,8 @@ struct CarryRun {
         if let error = failure.withLock({ $0 }) { throw error }
     }
 
-    /// Copies a file that never changes, or leaves it behind.
-    /// - Throws: whatever concerns a whole place.
+    /// Copies an unchanging file, or leaves it behind.
+    /// - Throws: errors about a whole place.
     private func copy(_ copy: CarryPlan.Copy, of device: DeviceID) throws {
         if isDryRun { return count(copy.source, 0, device) }
         // A manifest without a chunk helps nobody, and would keep the chunk from being copied later.
@@ -199,7 +199,7 @@ struct CarryRun {
         do {
             try target.writeOnce(path, bytes)
         } catch let error as FerryError where error.code == .damagedFile {
-            // The name says the content: what is there is no file of the container's.
+            // The name determines the content: the present file is no file of the container.
             try target.replace(path, bytes)
         }
         count(copy.source, bytes.count, device)
@@ -213,11 +213,11 @@ struct CarryRun {
         }
     }
 
-    /// Copies claim and head, or removes a claim that its author removed.
+    /// Copies claim and head, or removes a claim after the author's removal.
     private func copyChanging(_ work: Work) throws {
         let decided: [(DeviceFile, CarrySide?)] = [(.claim, work.newerClaim), (.head, work.newerHead)]
         for (file, side) in decided {
-            // A head that speaks of a segment which was left behind would make others wait.
+            // A head that refers to a segment left behind would make readers wait.
             guard let side, file == .claim || !result.withLock({ $0.withoutSegment.contains(work.device) })
             else { continue }
             let path = file.path(of: work.device)
@@ -232,8 +232,8 @@ struct CarryRun {
         }
     }
 
-    /// Reads a file and proves that it is what its name says; names it as left behind otherwise.
-    /// - Returns: `nil` also for a file that is gone since the listing: its author removed it.
+    /// Reads a file and checks the content against the name; otherwise records the file as left behind.
+    /// - Returns: `nil` also for a file gone since the listing: the author removed the file.
     private func read(_ file: DeviceFile, of device: DeviceID, _ side: CarrySide) -> [UInt8]? {
         let (path, place) = (file.path(of: device), carrier.places[side])
         do {
@@ -256,7 +256,7 @@ struct CarryRun {
 
     // MARK: Afterwards
 
-    /// Writes the marker where it lacks or is older, and takes away what said that it was to come.
+    /// Writes the marker if it is missing or older, and removes the note about the container to come.
     private func finish() throws {
         let name = ContainerDescription.fileName
         func marker(_ side: CarrySide) throws -> [UInt8] {
@@ -298,7 +298,7 @@ struct CarryRun {
         memory.devices = devices
     }
 
-    /// Removes what has been superfluous for an hour.
+    /// Removes files after an hour of being superfluous.
     /// - Returns: the number of files.
     private mutating func removeSuperfluous(_ works: [Work]) throws -> Int {
         var removed = 0
@@ -326,7 +326,7 @@ struct CarryRun {
 }
 
 extension ContainerDescription {
-    /// The checksum of the marker's content as this Ferry writes it.
+    /// The checksum of the marker's content as encoded by this Ferry.
     fileprivate func encodedChecksum() throws -> Checksum { ContentHash.checksum(try encoded()) }
 }
 

@@ -3,7 +3,7 @@ import FerryCore
 import FerryMembers
 import FerrySeal
 
-/// The public keys that records and claims state. A device's ID is a hash of its keys, so it does not matter who states them.
+/// The public keys in records and claims. A device's ID is a hash of the keys, so any source of the keys will do.
 enum StatedKeys {
     /// - Returns: nothing, for bytes that are no record and no claim.
     static func all(
@@ -12,7 +12,7 @@ enum StatedKeys {
         var keys: [DeviceID: DevicePublicKeys] = [:]
         switch file {
         case .record:
-            // What is no record states nothing.
+            // Bytes that are no record state no keys.
             guard let record = try? MemberRecord(decoding: bytes, container: container) else { break }
             for act in record.acts {
                 switch act {

@@ -1,22 +1,22 @@
 import FerryCore
 import FerryMembers
 
-/// A copy of a database, or a restored backup, that came into a sealed container by the keys of its former device. Where nobody made
-/// the copy, somebody else has the keys: remove it.
+/// A copy of a database, or a restored backup, admitted to a sealed container by the keys of the former device. If
+/// nobody made the copy, a stranger has the keys: remove the copy.
 public struct AdmittedCopy: Codable, Equatable, Sendable {
     /// The ID of the copy's device.
     public var id: String
-    /// The name of the device that it was.
+    /// The name of the original device.
     public var of: String
-    /// When it came in by its own clock, in milliseconds since the Unix epoch.
+    /// The time of admission by the copy's own clock, in milliseconds since the Unix epoch.
     public var admittedMilliseconds: Int64
 }
 
 extension Roster {
-    /// The copies among the members, by their IDs. A device that got new keys in the place of its former ones is none.
+    /// The copies among the members, by their IDs. A device with new keys in the place of its former keys is no copy.
     /// - Parameters:
     ///   - names: the names of devices, as far as they are known.
-    ///   - isMeant: which members to take.
+    ///   - isMeant: chooses the members.
     func copies(
         named names: [DeviceID: String], where isMeant: (DeviceID, Member) -> Bool
     ) -> [AdmittedCopy] {

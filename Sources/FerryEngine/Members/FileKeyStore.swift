@@ -3,12 +3,12 @@ import FerryCore
 import FerrySeal
 import Foundation
 
-/// Secret keys in files of this account alone: one file for each device (`<device>.key`), in a directory that lies neither beside a
-/// database nor in a shared folder.
+/// Secret keys in files of this account alone: one file for each device (`<device>.key`). The directory lies neither
+/// beside a database nor in a shared folder.
 ///
 /// Invariants:
 /// - A file appears whole and durable: temporary name, fsync, rename, fsync of the directory.
-/// - Nothing is read from a file that others may read or change, or from a directory whose files others may replace.
+/// - Nothing is read from a file that further users may read or change, or from a directory with replaceable files.
 /// - Bytes with secrets are overwritten once they were read or written.
 package struct FileKeyStore: KeyStore {
     private static let suffix = ".key"
@@ -73,7 +73,7 @@ package struct FileKeyStore: KeyStore {
             try fileSystem.rename(temporary, to: path(of: file.device))
             try fileSystem.synchronizeDirectory(at: directory)
         } catch {
-            _ = try? fileSystem.removeFile(at: temporary)  // the next `save` removes what stays
+            _ = try? fileSystem.removeFile(at: temporary)  // the next `save` removes the leftover
             throw error
         }
     }
@@ -120,8 +120,8 @@ package struct FileKeyStore: KeyStore {
         }
     }
 
-    /// Creates the directory and missing ones above. All their names are durable on return, those too that an interrupted attempt
-    /// made.
+    /// Creates the directory and missing directories above. All their names are durable on return, also names from an
+    /// interrupted attempt.
     private func createDirectory() throws {
         var path = directory.hasPrefix("/") ? "/" : "./"
         var above: String?
@@ -139,8 +139,8 @@ package struct FileKeyStore: KeyStore {
         }
     }
 
-    /// Makes the names in a directory durable that an interrupted attempt may have left so. A directory that this account may not
-    /// open was not changed by it.
+    /// Makes the names in a directory durable, because an interrupted attempt may have left them without this. A
+    /// directory closed to this account has no such names.
     private func settle(_ path: String) throws {
         do {
             try fileSystem.synchronizeDirectory(at: path)
@@ -149,7 +149,8 @@ package struct FileKeyStore: KeyStore {
         }
     }
 
-    /// Removes what an interrupted `save` of a device left. The device's lock keeps other processes from saving meanwhile.
+    /// Removes the leftovers of an interrupted `save` of a device. The device's lock keeps further processes from
+    /// saving meanwhile.
     private func removeLeftovers(of device: DeviceID) throws {
         let prefix = Self.temporaryPrefix + device.hex + "-"
         let names = try fileSystem.entryNames(ofDirectoryAt: directory, maximumCount: Self.maximumEntries) ?? []

@@ -3,26 +3,27 @@ import FerryCore
 import FerryMembers
 import FerryStore
 
-/// Decides which files from before a container was sealed may go. No member reads them, and everybody who has the folder can.
+/// Decides which files from before a container was sealed may go. No member reads them, and everybody with the folder
+/// can.
 ///
 /// They go once nobody can need them any more:
-/// - nothing in them is beyond what was accepted of the log, so that every database has it or gets it;
-/// - a whole snapshot of a member, which newcomers can open, holds all that was accepted;
-/// - every other member that has said anything has replayed as much;
+/// - nothing in them is beyond the accepted end of the log, so every database has the changes or gets them;
+/// - a whole snapshot of a member has all accepted changes, and newcomers can open the snapshot;
+/// - every remaining member with a head has replayed as much;
 /// - no row names a pack among them;
-/// - there is no file among them that Ferry does not know, and no other branch of the log.
+/// - all files among them are known to Ferry, and the log has no second branch.
 struct FormerFiles {
     /// Why files stay.
     enum Obstacle: Equatable {
-        /// A file has changes that nobody has accepted: the number of the last one.
+        /// A file has changes that nobody has accepted: the number of the last changeset.
         case beyondAccepted(UInt64)
         /// Two databases wrote the log.
         case forked
-        /// Files that are not Ferry's: the name of the first.
+        /// Files unknown to Ferry: the name of the first.
         case unknownFile(String)
-        /// No whole snapshot of a member holds what was accepted.
+        /// No whole snapshot of a member has the accepted changes.
         case inNoSnapshot
-        /// A member has not replayed what was accepted.
+        /// A member has not replayed the accepted changes.
         case notReplayed(by: DeviceID)
         /// A row names a pack among the files.
         case neededPacks
@@ -36,8 +37,8 @@ struct FormerFiles {
 
     /// - Parameters:
     ///   - container: with the present seal.
-    ///   - heads: the other members'.
-    ///   - forked: the logs that are known to have branches.
+    ///   - heads: of the remaining members.
+    ///   - forked: the logs with known branches.
     ///   - needsPacks: whether a row names a pack of a device.
     init(
         _ container: Container, _ membership: Membership, heads: [DeviceID: Head], forked: Set<DeviceID>,
@@ -50,13 +51,13 @@ struct FormerFiles {
         self.forked = forked
     }
 
-    /// The devices whose logs were published before the membership was founded.
+    /// The devices with logs from before the founding of the membership.
     static func logs(_ membership: Membership) -> [DeviceID] {
         guard case .found(let founding)? = membership.records[membership.genesis]?.acts.first else { return [] }
         return founding.formerLogs.map(\.device)
     }
 
-    /// Whether a device is of the time before the membership: a former log, or one that no record names.
+    /// Whether a device is from before the membership: a former log, or a device in no record.
     static func isFormer(_ device: DeviceID, _ membership: Membership) -> Bool {
         let roster = membership.roster
         if let removed = roster.removed[device] {
@@ -88,12 +89,12 @@ struct FormerFiles {
 }
 
 extension FormerFiles.Obstacle {
-    /// The file that is in the way, if there is a single one.
+    /// The single file in the way; `nil` for further obstacles.
     var file: String? {
         if case .unknownFile(let name) = self { name } else { nil }
     }
 
-    /// What a person may do, where files do not go by themselves.
+    /// Advice for a person, if files do not go by themselves.
     var advice: String? {
         guard case .beyondAccepted = self else { return nil }
         return

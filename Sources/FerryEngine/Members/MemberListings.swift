@@ -1,10 +1,11 @@
 import FerryContainer
 import FerryCore
 
-/// What lies in directories that look unchanged: the devices' directories, and the records in them. A look need not list them again.
+/// The names in directories that look unchanged: the devices' directories, and the records in them. A scan need not
+/// list them again.
 ///
-/// Some folders may not report a change of a directory. So each one is listed every ten minutes all the same, as `UnchangedLogs`
-/// does it.
+/// Some folders may not report a change of a directory. So each directory is listed every ten minutes all the same, as
+/// in `UnchangedLogs`.
 final class MemberListings: Sendable {
     /// A listing.
     private struct Entry<Name: Sendable>: Sendable {
@@ -12,7 +13,7 @@ final class MemberListings: Sendable {
         /// When the directory's version was read, before the listing.
         var milliseconds: Int64
 
-        /// What the directory holds in the present version; `nil` if a listing is needed.
+        /// The directory's names in the present version; `nil` if a listing is needed.
         func names(_ version: FileVersion, _ now: Int64) -> [Name]? {
             reading.holds(for: version) && UnchangedLogs.holds(milliseconds...milliseconds, at: now)
                 ? reading.value : nil

@@ -4,41 +4,41 @@ import FerryMembers
 
 /// Reads records and claims from the directories of a container (Docs/Sealing.md, "Who is a member").
 ///
-/// A fault of one file concerns this file alone: a record that cannot be read is not there yet.
+/// A fault of a file concerns this file alone: an unreadable record counts as not yet there.
 struct MemberReader {
-    /// The most records that are read of a directory that no record names.
+    /// The most records for reading in a directory outside all records.
     static let maximumStrangersRecords = 16
-    /// The most claims that are read.
+    /// The most claims for reading.
     static let maximumClaims = 64
-    /// The most directories that no record names and that are looked at.
+    /// The most scanned directories outside all records.
     static let maximumStrangers = 1024
-    /// A claim that is older is nothing, in milliseconds.
+    /// The greatest age of a claim, in milliseconds. An older claim does not count.
     static let claimLifeMilliseconds: Int64 = 7 * 86_400_000
 
     let container: Container
     /// Now, in milliseconds since the Unix epoch.
     let now: Int64
-    /// What earlier looks found; `nil`: every directory is listed.
+    /// The results of earlier scans; `nil`: every directory is listed.
     var listings: MemberListings?
 
-    /// What lies in the container.
+    /// The result of a scan of the container.
     struct Look {
         /// The directories of all devices and strangers.
         var directories: [DeviceID] = []
-        /// Records that were not read before.
+        /// Records not read before.
         var records: [MemberRecord] = []
-        /// The names of all records that lie somewhere.
+        /// The names of all records in any directory.
         var present: Set<RecordName> = []
-        /// Claims of devices that no record names, the oldest first.
+        /// Claims of devices outside all records, the oldest first.
         var claims: [Claim] = []
-        /// Directories that neither a record names nor a claim explains.
+        /// The number of directories without a record or a claim to explain them.
         var strangers = 0
-        /// Records and claims that cannot be read.
+        /// The errors of unreadable records and claims.
         var problems: [FerryError] = []
     }
 
     /// Looks at all directories.
-    /// - Parameter membership: what is known; its records are not read again.
+    /// - Parameter membership: the known membership; its records are not read again.
     func look(_ membership: Membership) throws -> Look {
         var look = Look()
         look.directories = try listings?.directories(in: container, now) ?? container.directories()
@@ -110,7 +110,7 @@ struct MemberReader {
 }
 
 extension FerryError {
-    /// Whether an error concerns a single record, claim or directory, so that the others are read all the same.
+    /// Whether an error concerns a single record, claim or directory, and reading goes on with the rest.
     fileprivate var isOfOneRecord: Bool {
         [.damagedFile, .formatTooNew, .foreignFile, .limitExceeded, .inputOutput, .fileNotThereYet].contains(code)
     }

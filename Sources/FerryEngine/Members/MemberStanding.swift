@@ -1,17 +1,17 @@
 import FerryCore
 import FerryMembers
 
-/// What a device is in a sealed container, as reports tell it.
+/// The standing of a device in a sealed container, for reports.
 struct MemberStanding {
     /// `founder`, `member`, `copy`, `left` or `removed`.
     let membership: String
-    /// `code`, `words`, `recovery` or `copy`; `nil` for the founder and where nobody let it in.
+    /// `code`, `words`, `recovery` or `copy`; `nil` for the founder and without an admission.
     let way: String?
     let admittedBy: DeviceID?
     let admittedMilliseconds: Int64?
     let removedBy: DeviceID?
 
-    /// - Returns: `nil` for a device that no record names.
+    /// - Returns: `nil` for a device in no record.
     init?(_ device: DeviceID, in roster: Roster) {
         let member = roster.members[device]
         let removed = roster.removed[device]
@@ -41,7 +41,7 @@ struct MemberStanding {
 }
 
 extension DevicesReport.Device {
-    /// The same with what the device is in a sealed container.
+    /// The same report with the device's standing in a sealed container.
     func telling(_ standing: MemberStanding?) -> Self {
         var told = self
         told.membership = standing?.membership
@@ -54,7 +54,7 @@ extension DevicesReport.Device {
 }
 
 extension Replica {
-    /// Adds to a list of devices what they are in a sealed container, and the devices that are out.
+    /// Adds the members' standings to a list of devices, and the devices that are out.
     func addMembership(to devices: inout [DevicesReport.Device], named names: [DeviceID: String]) throws {
         guard let roster = try membership()?.roster else { return }
         for place in devices.indices {
@@ -72,11 +72,11 @@ extension Replica {
         }
     }
 
-    /// So long a copy that came in is told, in milliseconds.
+    /// How long reports mention an admitted copy, in milliseconds.
     private static let copyNewsMilliseconds: Int64 = 30 * 86_400_000
 
-    /// Adds to a status what is known of a sealed container.
-    /// - Returns: why this device takes no part any more; `nil` if it is a member.
+    /// Adds the known facts about a sealed container to a status.
+    /// - Returns: the reason against this device's part in the container; `nil` for a member.
     func addMembership(to place: inout StatusReport.ContainerPlace, named names: [DeviceID: String]) throws -> String? {
         guard let membership = try membership() else { return nil }
         let roster = membership.roster

@@ -3,11 +3,11 @@ import FerryCore
 import FerryMembers
 import FerrySeal
 
-/// What this device knows of a sealed container's membership: the records that count, the roster, and the epochs that it can open.
-/// A value: a replica keeps one, and each pass brings it up to date.
+/// This device's knowledge of a sealed container's membership: the counted records, the roster, and the epochs with
+/// known secrets. A value: a replica keeps a single membership, and each pass brings it up to date.
 ///
 /// Invariants:
-/// - `records` has exactly the records that count, by their hashes.
+/// - `records` has exactly the counted records, by their hashes.
 /// - `roster` and `knowledge` follow from `graph`, `keyring` from the records and from `keys`.
 struct Membership: Sendable {
     let genesis: RecordHash
@@ -16,15 +16,15 @@ struct Membership: Sendable {
     let keys: DeviceKeys
     private(set) var graph: MemberGraph
     private(set) var roster: Roster
-    /// What heads of this device tell of the membership.
+    /// The knowledge told by heads of this device.
     private(set) var knowledge: MembershipKnowledge
     private(set) var keyring = EpochKeyring()
     private(set) var records: [RecordHash: MemberRecord] = [:]
-    /// The greatest number of an epoch that was ever seen here, also by the key store.
+    /// The greatest number of an epoch ever seen here or in the key store.
     private(set) var highestEpoch: UInt32
-    /// The number that the key store has.
+    /// The number in the key store.
     var storedEpoch: UInt32
-    /// Records that were read and whose predecessors are not here.
+    /// Records without their predecessors here.
     private var waiting: [RecordHash: MemberRecord] = [:]
 
     /// Begins without any record.
@@ -49,7 +49,7 @@ struct Membership: Sendable {
 
     /// Takes records, in any order.
     /// - Parameter areVerified: whether their signatures are known to hold.
-    /// - Returns: those that count and did not before, each after the records that it follows.
+    /// - Returns: the newly counted records, each after the records followed by it.
     /// - Throws: `limitExceeded` above the limits of a membership.
     @discardableResult
     mutating func insert(_ news: [MemberRecord], areVerified: Bool = false) throws(FerryError) -> [MemberRecord] {
@@ -72,8 +72,9 @@ struct Membership: Sendable {
         return counting
     }
 
-    /// What Container seals and opens files with, by what is known now.
-    /// - Parameter former: the seal before, in the same pass: what it met holds until a record explains it.
+    /// The seal for the container's files, by the present knowledge.
+    /// - Parameter former: the seal before, in the same pass: unknown epochs met by that seal hold until a record
+    ///   explains them.
     func seal(after former: (any FileSealing)? = nil) -> MembershipSealing {
         let seal = MembershipSealing(
             keys: keys, graph: graph, roster: roster, keyring: keyring, highestEpoch: highestEpoch)
@@ -90,7 +91,7 @@ struct Membership: Sendable {
         return seen.count
     }
 
-    /// The records that admit a device.
+    /// The records with an admission of a device.
     func admissions(of device: DeviceID) -> [(record: MemberRecord, admission: Admission)] {
         records.values.flatMap { record in
             record.acts.compactMap { act in
@@ -99,7 +100,7 @@ struct Membership: Sendable {
         }.sorted { $0.record.hash < $1.record.hash }
     }
 
-    /// The other members with the seats of a device: its copies, its original, and their copies.
+    /// The remaining members with the seats of a device: the copies, the original, and the original's copies.
     func kin(of device: DeviceID) -> [DeviceID] {
         roster.members.keys.filter {
             $0 != device && graph.mayRemove(device, $0) && graph.mayRemove($0, device)
@@ -108,7 +109,7 @@ struct Membership: Sendable {
 
     // MARK: Making records
 
-    /// Makes a record of this device's, or of the recovery key's, that follows everything known here.
+    /// Makes a record of this device or of the recovery key. The record follows everything known here.
     /// - Throws: as `MemberRecord.init`.
     func record(_ acts: [MemberAct], byRecovery recovery: DeviceKeys? = nil, milliseconds: Int64) throws -> MemberRecord
     {
@@ -121,8 +122,8 @@ struct Membership: Sendable {
         return try MemberRecord(by: keys, milliseconds: time, genesis: genesis, follows: follows, acts: acts)
     }
 
-    /// Makes an epoch for receivers and the recovery key. Its ring is empty: whoever opened it would open the rings of the epochs in it
-    /// too, down to the first. Earlier epochs are handed on one by one (`grants`).
+    /// Makes an epoch for receivers and the recovery key. The ring is empty: a holder of a ring could open the rings of
+    /// all earlier epochs too, down to the first. Earlier epochs are handed on one by one (`grants`).
     func epoch(for receivers: [DeviceID: DevicePublicKeys], random: any RandomSource) throws -> MemberAct {
         var all = receivers
         all[MemberRecord.recoveryAuthor] = roster.recovery
@@ -132,7 +133,7 @@ struct Membership: Sendable {
 
     /// Makes an epoch.
     /// - Parameters:
-    ///   - receivers: its holders; the recovery key under `MemberRecord.recoveryAuthor`.
+    ///   - receivers: the holders; the recovery key under `MemberRecord.recoveryAuthor`.
     static func epoch(
         number: UInt32, in container: ContainerID, for receivers: [DeviceID: DevicePublicKeys],
         random: any RandomSource
@@ -144,8 +145,8 @@ struct Membership: Sendable {
                 ring: try secret.sealRing([], random: random)))
     }
 
-    /// Hands an epoch that is known here on.
-    /// - Returns: `nil` where its secret is not here.
+    /// Hands on an epoch with a known secret.
+    /// - Returns: `nil` without the secret.
     func grant(
         _ epoch: EpochID, to receivers: [DeviceID: DevicePublicKeys], random: any RandomSource
     ) throws -> MemberAct? {
@@ -153,11 +154,12 @@ struct Membership: Sendable {
         return .grant(epoch, try Self.wraps(of: secret, for: receivers, random: random))
     }
 
-    /// Hands epochs on under which files are there.
+    /// Hands on the epochs of existing files.
     /// - Parameters:
-    ///   - oldest: the number of the oldest one; no older epoch is handed on.
-    ///   - keyring: the epochs that can be handed on; `nil`: this device's.
-    /// - Returns: an act for each epoch, the newest first; at most as many as a record has room for beside two other acts.
+    ///   - oldest: the number of the oldest needed epoch; no older epoch is handed on.
+    ///   - keyring: the epochs to hand on; `nil`: this device's.
+    /// - Returns: an act for each epoch, the newest first; at most as many acts as a record holds beside two further
+    ///   acts.
     func grants(
         from oldest: UInt32, to receivers: [DeviceID: DevicePublicKeys], of keyring: EpochKeyring? = nil,
         random: any RandomSource

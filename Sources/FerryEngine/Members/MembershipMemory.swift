@@ -4,36 +4,36 @@ import FerryMembers
 import FerrySeal
 import FerryStore
 
-/// A replica's memory of its container's membership, between passes. Safe to use from any thread.
+/// A replica's memory of the container's membership, between passes. Safe to use from any thread.
 ///
-/// Invariant: what is remembered has the records of the store, as of `count`; the store has nothing that is not here but what
-/// another process added since.
+/// Invariant: the memory has the records of the store, as of `count`. The store has no more records than these and
+/// later records by other processes.
 final class MembershipMemory: Sendable {
     private struct State {
         var membership: Membership?
-        /// The number of the store's records that are in it.
+        /// The number of the store's records in the memory.
         var count = 0
         /// The directories at the last look.
         var directories: [DeviceID]?
-        /// What was accepted of logs and lay in snapshots at a look, the number of records then, and when.
+        /// The accepted logs covered by snapshots at a scan, the number of records at the time, and the time.
         var covered: (accepted: [DeviceID: LogEnding], count: Int, milliseconds: Int64)?
         /// The number of records at which nothing was due any more.
         var settledCount: Int?
-        /// The digests of records in other heads for which was looked already.
+        /// The digests of records in other heads that were looked for already.
         var digestsLookedFor: Set<[UInt8]> = []
-        /// Claims by words that wait for a person.
+        /// Claims by words, waiting for a person.
         var claims: [Claim] = []
-        /// Logs that other members were shown otherwise, at the last thorough sync that found anything changed.
+        /// Logs shown differently to other members, at the last thorough sync with any change.
         var forkedViews: [DeviceID: FerryError] = [:]
-        /// Copies that came in and that no report has told.
+        /// Admitted copies without a report so far.
         var copies: Set<DeviceID> = []
     }
 
     private let state = Locked(State())
-    /// What lies in directories that look unchanged.
+    /// The names in directories that look unchanged.
     let listings = MemberListings()
 
-    /// The membership as the store has it.
+    /// The membership in the store's present state.
     /// - Parameters:
     ///   - load: loads the keys of the device.
     ///   - records: reads the store's records after the first so many.
@@ -75,8 +75,8 @@ final class MembershipMemory: Sendable {
 
     func forget() { state.withLock { $0 = State() } }
 
-    /// What is remembered of a device's membership: the whole truth while this process has the device's lock and has asked `current`
-    /// since, because whoever adds records has the lock.
+    /// The remembered membership of a device. Under the device's lock, and after a call of `current`, the memory is
+    /// complete, because everybody who adds records holds the lock.
     func present(_ genesis: RecordHash, of device: DeviceID) -> Membership? {
         state.withLock { state in
             state.membership.flatMap { $0.genesis == genesis && $0.device == device ? $0 : nil }
@@ -85,7 +85,7 @@ final class MembershipMemory: Sendable {
 
     // MARK: Duties
 
-    /// True if this device did what was due for as many records, so that nothing is due without a look.
+    /// True if this device did all duties at this number of records. Without a scan nothing is due then.
     func isSettled(at count: Int) -> Bool { state.withLock { $0.settledCount == count } }
 
     func noteSettled(at count: Int) { state.withLock { $0.settledCount = count } }
@@ -111,13 +111,13 @@ final class MembershipMemory: Sendable {
 
     func noteLook(at look: MemberReader.Look) {
         state.withLock { state in
-            // A stranger's claim or record may still be on its way: then the next pass looks again.
+            // A stranger's claim or record may still be on the way: then the next pass scans again.
             state.directories = look.strangers == 0 ? look.directories : nil
             state.claims = look.claims.filter { $0.way == .words }
         }
     }
 
-    /// True if a head tells of other records for the first time.
+    /// True if a head announces unknown records for the first time.
     func isNews(_ digests: Set<[UInt8]>) -> Bool {
         state.withLock { state in
             let news = digests.subtracting(state.digestsLookedFor)
@@ -126,21 +126,22 @@ final class MembershipMemory: Sendable {
         }
     }
 
-    /// Logs that other members were shown otherwise: a look compares all heads with each other, which not every sync does.
+    /// Logs shown differently to other members. The search compares all heads with each other, so not every sync makes
+    /// it.
     var forkedViews: [DeviceID: FerryError] {
         get { state.withLock { $0.forkedViews } }
         set { state.withLock { $0.forkedViews = newValue } }
     }
 
-    /// The claims by words that the last look found.
+    /// The claims by words from the last scan.
     var claims: [Claim] { state.withLock { $0.claims } }
 
     // MARK: Copies
 
-    /// Keeps the copies that came in for the next report.
+    /// Keeps admitted copies for the next report.
     func note(copies: [DeviceID]) { state.withLock { $0.copies.formUnion(copies) } }
 
-    /// The copies that came in since the last report.
+    /// The copies admitted since the last report.
     func takeCopies() -> Set<DeviceID> {
         state.withLock { state in
             defer { state.copies = [] }

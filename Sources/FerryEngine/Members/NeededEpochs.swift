@@ -2,18 +2,20 @@ import FerryContainer
 import FerryCore
 import FerryMembers
 
-/// Which epochs a newcomer needs: those under which there may be files of devices whose files count. It gets no older one, so it cannot
-/// read what was gone before it came.
+/// The epochs for a newcomer: epochs with possible files of readable devices. The newcomer gets no older epoch, and so
+/// cannot read files removed before the admission.
 ///
-/// A head tells the number of the oldest epoch under which a file of its device's is there. An old head tells an older epoch than there
-/// may be still, never a later one: a device seals under the epochs that it knows, and those it knew at the head were as old or older.
-/// Numbers of two sides of a partition may overlap, so a device may come to seal under an epoch with a lesser number. Then members hand
-/// that one on later (`Replica.handEpochsOn`).
+/// A head tells the number of the oldest epoch among the device's files. An old head may tell too old an epoch, never
+/// too late an epoch. The device seals under epochs known to it, and the epochs known at the time of the head were as
+/// old or older.
+///
+/// Numbers of two sides of a partition may overlap, so a device may later seal under an epoch with a lesser number.
+/// Then members hand this epoch on later (`Replica.handEpochsOn`).
 struct NeededEpochs {
-    /// The number of the oldest epoch that is needed; 0 where nobody knows.
+    /// The number of the oldest needed epoch; 0 if unknown.
     let oldest: UInt32
 
-    /// - Parameter container: with a seal that opens the heads.
+    /// - Parameter container: with a seal for opening the heads.
     /// - Throws: as `Container.devices`.
     init(_ container: Container, _ membership: Membership) throws {
         var oldest = membership.roster.epoch?.number ?? membership.roster.greatestEpoch
@@ -23,12 +25,13 @@ struct NeededEpochs {
         self.oldest = oldest
     }
 
-    /// Whether newcomers get the epoch of a snapshot: its device's head tells of no later one as the oldest.
+    /// Whether newcomers get the epoch of a snapshot: the head of the snapshot's device tells no later epoch as the
+    /// oldest.
     static func isHandedOn(_ entry: SnapshotCatalog.Entry, _ container: Container) throws -> Bool {
         try container.number(of: entry.epoch) >= oldest(of: entry.device, container) ?? 0
     }
 
-    /// The oldest epoch of a device's files: `nil` for a device without files, 0 where its head does not tell.
+    /// The oldest epoch of a device's files: `nil` for a device without files, 0 without word from the device's head.
     private static func oldest(of device: DeviceID, _ container: Container) throws -> UInt32? {
         do {
             if let head = try container.readHead(of: device) { return head.sealed?.oldestEpoch ?? 0 }

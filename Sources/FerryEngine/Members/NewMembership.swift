@@ -4,15 +4,15 @@ import FerryMembers
 import FerrySeal
 import FerryStore
 
-/// A membership that is founded: the founder's keys, the first record, and the recovery code.
+/// A membership at its founding: the founder's keys, the first record, and the recovery code.
 struct NewMembership {
     let keys: DeviceKeys
     let first: MemberRecord
-    /// Stored nowhere: a person writes it down. `nil` where there is none.
+    /// Stored nowhere: a person writes the code down. `nil` without a recovery code.
     let recovery: SecretCode?
 
     /// Founds a membership. The key store has the founder's keys on return; nothing names the founder yet.
-    /// - Parameter formerLogs: the logs of an open container that is sealed.
+    /// - Parameter formerLogs: the logs of an open container before sealing.
     /// - Throws: as `KeyStore.save`.
     init(
         in container: ContainerID, hasRecovery: Bool, formerLogs: [Founding.FormerLog] = [],
@@ -31,7 +31,7 @@ struct NewMembership {
         try environment.keys.save(KeyFile(keys: keys, genesis: first.hash.bytes, highestEpoch: 1))
     }
 
-    /// What a store begins with: the first record waits to be published.
+    /// The beginning of a store: the first record waits to be published.
     var beginning: SealedBeginning {
         SealedBeginning(
             genesis: first.hash, records: [StoredRecord(hash: first.hash, bytes: first.bytes, isPublished: false)])
@@ -39,8 +39,9 @@ struct NewMembership {
 }
 
 extension SealedBeginning {
-    /// What a store of a newcomer's begins with.
-    /// - Parameter waiting: records that came from elsewhere, and are to be published. All others lie in the container.
+    /// The beginning of a newcomer's store.
+    /// - Parameter waiting: records from outside the container, still to be published. All further records lie in the
+    ///   container.
     init(_ membership: Membership, waiting: Set<RecordHash> = []) {
         self.init(
             genesis: membership.genesis,

@@ -2,9 +2,9 @@ import FerryContainer
 import FerryCore
 import FerryMembers
 
-/// Epochs that are due: one where none is clean, and those that members lack (Docs/Sealing.md, "Epochs").
+/// Due epochs: a new epoch without a clean epoch, and epochs lacking for members (Docs/Sealing.md, "Epochs").
 extension Replica {
-    /// Makes an epoch where none is clean, and hands epochs on to members that lack the current one, or one that was made beside it.
+    /// Makes an epoch if none is clean. Hands the current epoch, and epochs made beside it, on to members without them.
     func prepareEpoch(_ membership: inout Membership, _ container: Container) throws {
         var situation = MemberDuties.Situation(
             device: membership.device, roster: membership.roster, hasSomethingToPublish: true,
@@ -29,8 +29,8 @@ extension Replica {
         }
     }
 
-    /// This device's head; `nil` without one, and where somebody changed the file: this pass writes the head again, and the next one
-    /// reads it.
+    /// This device's head; `nil` without a head, and after somebody changed the file: this pass writes the head again,
+    /// and the next pass reads it.
     private func ownHead(of membership: Membership, _ container: Container) throws -> Head? {
         do {
             return try container.readHead(of: membership.device)
@@ -39,11 +39,11 @@ extension Replica {
         }
     }
 
-    /// Hands earlier epochs on to members that lack them and under which there are files: to devices that were let in on another side
-    /// of a partition. What nothing in the folder is sealed under is handed on to nobody.
+    /// Hands earlier epochs of existing files on to members without them: to devices admitted on the other side of a
+    /// partition. Epochs without a file in the folder are handed on to nobody.
     /// - Parameters:
     ///   - container: gets the present seal.
-    ///   - heads: the other members'.
+    ///   - heads: of the remaining members.
     func handEpochsOn(_ container: inout Container, heads: [DeviceID: Head]) throws {
         guard var membership = try membershipOfPass(), let own = try ownHead(of: membership, container) else { return }
         let told = heads.filter { membership.roster.isReadable($0.key) }.values.compactMap { $0.sealed?.oldestEpoch }

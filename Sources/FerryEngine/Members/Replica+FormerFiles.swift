@@ -22,15 +22,15 @@ package struct FormerFilesReport: Codable, Equatable, Sendable {
     package var kept: [Kept]
 }
 
-/// Files from before a container was sealed: everybody who has the folder can read them, and no member does
+/// Files from before a container was sealed: everybody with the folder can read them, and no member does
 /// (Docs/Architecture/membership.md, "Sealing an open container").
 extension Replica {
-    /// So long after its enrolment a database removes what it published before, in milliseconds.
+    /// The time after the enrolment at which a database removes its files from before, in milliseconds.
     static let formerFilesMilliseconds: Int64 = 3_600_000
 
-    /// Removes what this database published under IDs of the time before the container was sealed, an hour after it became a member.
-    /// Each database removes its own files, so no two devices change the same directory. A crash in between leaves fewer files, and
-    /// the next thorough sync goes on.
+    /// Removes this database's files under IDs from before the container was sealed, an hour after the admission. Each
+    /// database removes only its own files, so no two devices change the same directory. A crash in between leaves
+    /// fewer files, and the next thorough sync goes on.
     func removeOwnFormerFiles(_ container: Container, _ reading: StoreSummary, heads: [DeviceID: Head]) throws {
         guard let membership = try membershipOfPass(), let member = membership.roster.members[membership.device],
             environment.clock.milliseconds().milliseconds(since: Int64(clamping: member.admittedMilliseconds))
@@ -52,8 +52,9 @@ extension Replica {
         }
     }
 
-    /// Removes the files of all devices from before the container was sealed, also those of computers that are gone.
-    /// - Parameter anyway: true: also files with changes that no member has. They are lost unless the device's own database enrols.
+    /// Removes the files of all devices from before the container was sealed, also the files of lost computers.
+    /// - Parameter anyway: true: also files with changes unknown to every member. These changes are lost unless the
+    ///   device's own database enrols.
     /// - Throws: `invalidArgument` for an open container; `notMember`, `keyMissing`, and as `sync`.
     package func removeFormerFiles(anyway: Bool = false) throws -> FormerFilesReport {
         try betweenSyncs { container in

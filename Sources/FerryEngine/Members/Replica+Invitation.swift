@@ -7,10 +7,10 @@ extension Replica {
     /// How long an invitation lasts where nothing else is said: a day, in milliseconds.
     package static let invitationMilliseconds: Int64 = 86_400_000
 
-    /// Makes a code that lets one device in. Its keys go into the key store; the code itself is kept nowhere. This device alone
-    /// answers it, with its next sync.
-    /// - Parameter code: the code to use, where one code invites to several containers; `nil`: a new one.
-    /// - Returns: the code, and when it ends by this device's clock.
+    /// Makes a code for a single admission. The code's keys go into the key store; the code itself is kept nowhere.
+    /// This device alone answers the code, with the next sync.
+    /// - Parameter code: the code to use, for a single code to several containers; `nil`: a new code.
+    /// - Returns: the code, and the end by this device's clock.
     /// - Throws: `notMember`, `keyMissing`, `busy`; `limitExceeded` for too many open invitations; `invalidArgument` for an open
     ///   container.
     package func invite(
@@ -27,7 +27,7 @@ extension Replica {
             }
             let code = code ?? SecretCode(minted: .invitation, random: environment.random)
             var file = try keyFile()
-            // One that is over lets nobody in any more: unless it is bound to a claim, which lasts a while.
+            // An expired invitation lets nobody in any more, except with a bound claim: such a claim lasts a while.
             file.invitations.removeAll { invitation in
                 let age = now.milliseconds(since: Int64(clamping: invitation.endMilliseconds))
                 return age > (invitation.claim == nil ? 0 : MemberReader.claimLifeMilliseconds)
@@ -39,7 +39,7 @@ extension Replica {
         }
     }
 
-    /// Takes back all invitations of this device's that nobody has used.
+    /// Takes back all unused invitations of this device.
     /// - Returns: their number.
     @discardableResult
     package func cancelInvitations() throws -> Int {
@@ -54,7 +54,7 @@ extension Replica {
         }
     }
 
-    /// The devices that ask to be let in by words, the oldest first.
+    /// The devices that ask for admission by words, the oldest first.
     /// - Throws: `notMember`, `keyMissing`, and as `sync` where the folder cannot be read.
     package func claims() throws -> [Claim] {
         try lock.withLock {
@@ -63,10 +63,10 @@ extension Replica {
         }
     }
 
-    /// Lets in the device that shows these words.
-    /// - Returns: the device, and three words that both screens show now.
-    /// - Throws: `nothingFound` where no device that asks shows them; `formatTooNew` where a record is from a newer Ferry; `notMember`,
-    ///   `keyMissing`, `busy`.
+    /// Lets in the device with these words on the screen.
+    /// - Returns: the device, and three words for both screens.
+    /// - Throws: `nothingFound` if no asking device shows the words; `formatTooNew` for a record of a newer Ferry;
+    ///   `notMember`, `keyMissing`, `busy`.
     package func approve(words: String) throws -> (device: DeviceID, words: String) {
         try lock.withLock {
             try refreshIdentity()

@@ -4,19 +4,20 @@ import FerryMembers
 import FerrySeal
 import FerryStore
 
-/// The epochs and keys of a sealed container, as this device knows them. The JSON keys are fixed. Nothing in it is secret.
+/// This device's knowledge of a sealed container's epochs and keys. The JSON keys are fixed. Nothing in the report is
+/// secret.
 public struct KeysReport: Codable, Equatable, Sendable {
     package struct Epoch: Codable, Equatable, Sendable {
         package var number: Int
         package var id: String
-        /// The ID of the device that made it; `nil`: the recovery key.
+        /// The ID of the making device; `nil`: the recovery key.
         package var madeBy: String?
         package var madeMilliseconds: Int64
     }
 
-    /// The epoch under which files are sealed; `nil` until the next sync makes one.
+    /// The epoch for sealing files; `nil` until the next sync makes an epoch.
     package var epoch: Epoch?
-    /// The number of epochs that this device can open.
+    /// The number of epochs with known secrets.
     public var epochs: Int
     /// Whether there is a recovery code.
     public var recovery: Bool
@@ -43,7 +44,7 @@ extension Replica {
             members: membership.roster.members.count)
     }
 
-    /// Makes a new epoch: what is sealed from now on takes a new secret.
+    /// Makes a new epoch: later files are sealed under a new secret.
     /// - Throws: `notMember`, `keyMissing`, and as `sync`.
     package func rotateKeys() throws -> KeysReport {
         try betweenSyncs { container in
@@ -55,7 +56,7 @@ extension Replica {
         }
     }
 
-    /// Gives this device new keys, under a new ID, and removes the former ones: for keys that somebody may have seen.
+    /// Gives this device new keys, under a new ID, and removes the former keys: for keys in danger.
     /// - Throws: as `rotateKeys`.
     package func renewKeys() throws -> Renewal {
         try betweenSyncs { container in
@@ -84,7 +85,8 @@ extension Replica {
 
     // MARK: New IDs
 
-    /// Mints the keys of this database's next device, and lets it in by the former one. The key store has the keys on return.
+    /// Mints the keys of this database's next device, and admits this device by the former device. The key store has
+    /// the keys on return.
     /// - Returns: `nil` for an open container.
     /// - Throws: `notMember`, `keyMissing`.
     func successor(_ container: Container) throws -> (device: DeviceID, record: StoredRecord)? {
@@ -101,10 +103,10 @@ extension Replica {
         return (keys.device, StoredRecord(hash: record.hash, bytes: record.bytes, isPublished: false))
     }
 
-    /// Makes this database, whose key is elsewhere or whose device is out, the device of an enrolment. What nobody has of its
-    /// changes is sent again under the new ID.
-    /// - Throws: `enrolmentPending` while nobody has let the device in; `containerMismatch` for another container's enrolment;
-    ///   `codeRefused`, `busy`, and as `sync`.
+    /// Makes this database the device of an enrolment: for a database with the key elsewhere, or with a device that is
+    /// out. Changes of the database unknown to all devices are sent again under the new ID.
+    /// - Throws: `enrolmentPending` while nobody has let the device in; `containerMismatch` for a different container's
+    ///   enrolment; `codeRefused`, `busy`, and as `sync`.
     @discardableResult
     public func enrol(_ enrolment: Enrolment) throws -> Renewal {
         let renewal = try lock.withLock { () throws -> Renewal in
@@ -135,7 +137,7 @@ extension Replica {
         return renewal
     }
 
-    /// What others have or will have of the log of this database's former device.
+    /// The known or accepted part of the log of this database's former device.
     private func publishedLog(
         of former: DeviceID, _ roster: Roster, _ container: Container
     ) throws -> PublishedLog {

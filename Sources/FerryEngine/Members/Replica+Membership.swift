@@ -4,10 +4,10 @@ import FerryMembers
 import FerrySeal
 import FerryStore
 
-/// The membership of a sealed container in a pass: records are read, this device is found in the roster, and what it has to say is
-/// published (Docs/Architecture/membership.md).
+/// The membership of a sealed container in a pass: reads records, finds this device in the roster, and publishes this
+/// device's records (Docs/Architecture/membership.md).
 extension Replica {
-    /// What is known of the membership; `nil` for an open container.
+    /// The known membership; `nil` for an open container.
     /// - Throws: `keyMissing` where this computer has no key for the device; `keyExposed`, `damagedFile`.
     func membership() throws -> Membership? {
         let identity = identity
@@ -17,16 +17,16 @@ extension Replica {
             records: { try store.records(after: $0) })
     }
 
-    /// What the pass under way knows of the membership; `nil` for an open container. For passes alone, which hold the device's lock
-    /// and began with `membership`: nobody else adds records meanwhile.
+    /// The membership as known in the running pass; `nil` for an open container. For passes alone: a pass holds the
+    /// device's lock and began with `membership`, so nobody else adds records meanwhile.
     func membershipOfPass() throws -> Membership? {
         let identity = identity
         guard let genesis = identity.genesis else { return nil }
         return try memory.present(genesis, of: identity.device) ?? membership()
     }
 
-    /// The membership of a container that must be sealed.
-    /// - Throws: `invalidArgument` for an open one; as `membership`.
+    /// The membership of a sealed container.
+    /// - Throws: `invalidArgument` for an open container; as `membership`.
     func requiredMembership() throws -> Membership {
         guard let membership = try membership() else {
             throw FerryError(
@@ -59,7 +59,8 @@ extension Replica {
         }
     }
 
-    /// The error, with a hint at `ferry relocate` where the container is not where it was. A network that is away is no such place.
+    /// The error, with a hint at `ferry relocate` for a container missing in its folder. An unreachable network is no
+    /// such case.
     func hinting(_ error: FerryError) -> FerryError {
         let hint = " If the container was moved, tell this database: `ferry relocate`."
         let isRemote = openPlace.withLock { $0 != nil }
@@ -77,8 +78,8 @@ extension Replica {
         return try container.sealed(by: membership.seal())
     }
 
-    /// The devices of which nothing is expected any more: removed ones, and those that left. None where this computer
-    /// has no key, because nothing is known of the members then.
+    /// The devices from which nothing is expected any more: removed and departed devices. None without a has no key,
+    /// because nothing is known of the members then.
     func devicesThatAreOut() throws -> Set<DeviceID> {
         do {
             guard let roster = try membership()?.roster else { return [] }
@@ -88,8 +89,9 @@ extension Replica {
         }
     }
 
-    /// Changes the membership under the lock: by all that others have said, and with a sync before and after. The sync before
-    /// reads what the devices wrote up to now; the sync after publishes what follows, and the head tells of the record.
+    /// Changes the membership under the lock and by all records in the container, with a sync before and after. The
+    /// sync before reads the devices' changes up to now. The sync after publishes the results, and the head tells of
+    /// the record.
     func betweenSyncs<Result>(_ body: (inout Container) throws -> Result) throws -> Result {
         _ = try sync()
         let result = try lock.withLock {
@@ -105,11 +107,11 @@ extension Replica {
 
     // MARK: A pass
 
-    /// Brings the membership up to date, and makes sure that this device is a member. Says nothing to others.
+    /// Brings the membership up to date, and makes sure this device is a member. Publishes nothing.
     /// - Parameters:
     ///   - container: gets the present seal.
-    ///   - isForced: true: look at all directories, whatever was looked at before.
-    /// - Returns: what lies there, if it was looked at.
+    ///   - isForced: true: scan all directories, even directories scanned before.
+    /// - Returns: the scan's result; `nil` without a scan.
     /// - Throws: `notMember`, `keyMissing`.
     @discardableResult
     func learn(_ container: inout Container, isForced: Bool) throws -> MemberReader.Look? {
@@ -132,8 +134,9 @@ extension Replica {
         return look
     }
 
-    /// Takes records of others, durably. Those that do not count are passed over.
-    /// - Parameter arePublished: whether they lie in the container; those that do not are published with the next pass.
+    /// Takes records by other devices, durably. Records that do not count are passed over.
+    /// - Parameter arePublished: whether the records lie in the container; records outside are published with the next
+    ///   pass.
     func take(_ news: [MemberRecord], arePublished: Bool, _ membership: inout Membership) throws {
         if !news.isEmpty {
             let counting = try membership.insert(news)
@@ -143,10 +146,10 @@ extension Replica {
         try remember(&membership)
     }
 
-    /// Does what is due before anything else is published: records that waited, lost records, newcomers, epochs. Without a look and
-    /// without new records nothing is due.
-    /// - Parameter look: what lies in the container, if it was looked at.
-    /// - Returns: the devices that were let in.
+    /// Does the duties that come before any publication: waiting records, lost records, newcomers, epochs. Without a
+    /// scan and without new records nothing is due.
+    /// - Parameter look: the scan's result; `nil` without a scan.
+    /// - Returns: the newly admitted devices.
     func fulfilDuties(_ look: MemberReader.Look?, _ container: inout Container) throws -> [DeviceID] {
         guard var membership = try membershipOfPass() else { return [] }
         let isSettled = memory.isSettled(at: membership.graph.count)
@@ -167,7 +170,7 @@ extension Replica {
         return admitted
     }
 
-    /// Looks for records of which heads tell.
+    /// Looks for records announced by heads.
     /// - Returns: true if records came: then the logs are read again.
     func learn(
         _ container: inout Container, told heads: [DeviceID: Head], _ admitted: inout [DeviceID]
@@ -207,8 +210,8 @@ extension Replica {
             path: store.path, device: membership.device)
     }
 
-    /// Throws `formatTooNew` if a record says something that only a later Ferry understands: this device cannot tell who is a
-    /// member, and changes nothing of that.
+    /// Throws `formatTooNew` for a record of a later Ferry: this device cannot tell the members, and changes nothing
+    /// about them.
     func checkUnderstood(_ membership: Membership) throws {
         guard membership.roster.needsUpdate else { return }
         throw FerryError(
@@ -217,7 +220,7 @@ extension Replica {
                 + "is updated.", path: store.path, device: membership.device)
     }
 
-    /// Notes the greatest number of an epoch in the key store, so that a restored database does not fall behind it.
+    /// Notes the greatest number of an epoch in the key store, so a restored database does not fall behind this number.
     private func remember(_ membership: inout Membership) throws {
         guard membership.storedEpoch < membership.highestEpoch else { return }
         if var file = try environment.keys.load(membership.device), file.highestEpoch < membership.highestEpoch {
@@ -228,7 +231,7 @@ extension Replica {
         memory.keep(membership, count: try store.recordCount())
     }
 
-    /// Puts records that lie in no directory any more into this device's own.
+    /// Puts records missing in all directories into this device's own directory.
     private func putBack(_ look: MemberReader.Look, _ membership: Membership, _ container: Container) throws {
         let lost = membership.records.filter { !look.present.contains(RecordName($0.key)) }
         if lost.isEmpty { return }
@@ -240,8 +243,8 @@ extension Replica {
 
     // MARK: Saying something
 
-    /// Makes a record, keeps it durably, and publishes it. After a crash the next pass publishes what was kept.
-    /// - Parameter recovery: the recovery key, where the record is its own.
+    /// Makes a record, keeps it durably, and publishes it. After a crash the next pass publishes the kept record.
+    /// - Parameter recovery: the recovery key, for a record by the recovery key.
     @discardableResult
     func say(
         _ acts: [MemberAct], byRecovery recovery: DeviceKeys? = nil, _ membership: inout Membership,
@@ -260,7 +263,7 @@ extension Replica {
         return record
     }
 
-    /// Publishes the records of this device's that wait.
+    /// Publishes the waiting records of this device.
     func publishRecords(_ container: Container) throws {
         for record in try store.waitingRecords() {
             try container.publishRecord(record.bytes, name: RecordName(record.hash), of: identity.device)
@@ -270,7 +273,7 @@ extension Replica {
 
     // MARK: Letting in
 
-    /// Lets in whoever has the code of an invitation of this device's.
+    /// Lets in every claimant with the code of an invitation of this device.
     private func letIn(
         _ claims: [Claim], _ membership: inout Membership, _ container: Container
     ) throws -> [DeviceID] {
@@ -286,7 +289,7 @@ extension Replica {
                 })
             else { continue }
             if file.invitations[place].claim == nil {
-                // Durable before anybody can see an answer: the code lets in this one claim and no other.
+                // Durable before anybody can see an answer: the code lets in only this claim.
                 file.invitations[place].claim = claim.hash
                 try environment.keys.save(file)
             }
@@ -298,7 +301,7 @@ extension Replica {
         return admitted
     }
 
-    /// Lets a newcomer in, and hands the epochs on to it under which there are files.
+    /// Lets a newcomer in, and hands on the epochs of existing files.
     @discardableResult
     func admit(
         _ claim: Claim, answer: [UInt8]? = nil, _ membership: inout Membership, _ container: Container

@@ -2,13 +2,13 @@ import FerryContainer
 import FerryCore
 import FerryStore
 
-/// What other members' heads tell of logs, and this folder does not show. Whoever carries the folder may show each device another one,
-/// or keep files back.
+/// Logs in other members' heads that differ from this folder. The folder's carrier may show each device a different
+/// folder, or keep files back.
 extension Replica {
-    /// The logs that other members were shown otherwise, by their authors; a log of this device's by the member that tells of it. None in
-    /// an open container, whose heads tell no ends.
+    /// The logs shown differently to other members, by their authors; a log of this device by the reporting member.
+    /// None in an open container, because its heads tell no ends.
     /// - Parameters:
-    ///   - heads: the other devices'.
+    ///   - heads: of the remaining devices.
     ///   - abandoned: devices whose logs continue on a branch unreadable here.
     func forkedViews(
         _ heads: [DeviceID: Head], _ reading: StoreSummary, abandoned: Set<DeviceID>
@@ -34,8 +34,8 @@ extension Replica {
         return found
     }
 
-    /// The logs of which another device has had changes for long that are not in this folder.
-    /// - Parameter heads: the other devices'.
+    /// The logs in which a second device has long had changes missing in this folder.
+    /// - Parameter heads: of the remaining devices.
     func withheldLogs(_ heads: [DeviceID: Head], _ reading: StoreSummary) -> [DeviceID: FerryError] {
         let now = environment.clock.milliseconds()
         var found: [DeviceID: FerryError] = [:]

@@ -5,11 +5,11 @@ import FerrySeal
 
 /// The result of removing a device. The JSON keys are fixed.
 public struct RemovalReport: Codable, Equatable, Sendable {
-    /// The device and its copies.
+    /// The device and the device's copies.
     public var removed: [StatusReport.DeviceName]
-    /// Members that these devices had let in: a person decides about each.
+    /// Members admitted by these devices: a person decides about each.
     public var admittedByThem: [StatusReport.DeviceName]
-    /// The devices that got the new epoch, this one included.
+    /// The devices with the new epoch, this device included.
     package var staying: [StatusReport.DeviceName]
 
     init(
@@ -25,15 +25,16 @@ public struct RemovalReport: Codable, Equatable, Sendable {
 }
 
 extension Replica {
-    /// Removes a device from the membership for good, and its copies with it. What it wrote up to now is kept; what it writes from
-    /// now on is not read, and it cannot read what is written.
+    /// Removes a device and the device's copies from the membership for good. The device's changes up to now are kept.
+    /// Later changes by the device are not read, and the device cannot read later files.
     /// - Parameters:
-    ///   - word: the device's name, its ID, or the beginning of that.
-    ///   - recovery: the recovery code, by which an older device is removed.
-    /// - Throws: `removalRefused` where the device was let in before this one and no recovery code is given; `codeRefused` for another
-    ///   code; `nothingFound`; `invalidArgument` for this device itself; as `sync`.
+    ///   - word: the device's name, the ID, or the beginning of the ID.
+    ///   - recovery: the recovery code, needed for an older device.
+    /// - Throws: `removalRefused` for a device admitted before this device, without a recovery code. `codeRefused` for
+    ///   a wrong code; `nothingFound`; `invalidArgument` for this device itself; as `sync`.
     package func remove(_ word: String, recovery code: SecretCode? = nil) throws -> RemovalReport {
-        // What the device wrote up to now is read first. Afterwards the removed logs are accepted as far as they are known here.
+        // The device's changes up to now are read first. Afterwards the removed logs are accepted as far as they are
+        // known here.
         try betweenSyncs { container in
             var membership = try requiredMembership()
             let names = try memberNames(container, membership)
@@ -60,8 +61,8 @@ extension Replica {
         }
     }
 
-    /// Removes all other devices by the recovery code, as after a theft. What they wrote up to now is kept.
-    /// - Throws: `codeRefused` for another code; as `sync`.
+    /// Removes all remaining devices by the recovery code, as after a theft. Their changes up to now are kept.
+    /// - Throws: `codeRefused` for a wrong code; as `sync`.
     package func removeOthers(recovery code: SecretCode) throws -> RemovalReport {
         // Their logs are read first: nobody reads the log of a device that is out.
         try betweenSyncs { container in
@@ -74,7 +75,7 @@ extension Replica {
         }
     }
 
-    /// Says that devices are removed, in as many records as that takes, each with an epoch for those that stay.
+    /// Publishes the removal of devices in as many records as needed, each with an epoch for the staying devices.
     private func sayRemoved(
         _ leaving: [DeviceID], staying: [DeviceID], byRecovery recovery: DeviceKeys?, _ membership: inout Membership,
         _ container: Container
@@ -88,7 +89,7 @@ extension Replica {
     }
 
     /// The keys of the recovery code.
-    /// - Throws: `codeRefused` for another membership's code, and where there is none.
+    /// - Throws: `codeRefused` for a different membership's code, and without a recovery code.
     func recoveryKeys(_ code: SecretCode, _ membership: Membership) throws -> DeviceKeys {
         let keys = try DeviceKeys(recovery: code, container: membership.container)
         guard membership.roster.recovery == keys.publicKeys else {
@@ -110,7 +111,7 @@ extension Replica {
         return names
     }
 
-    /// The member that a word names.
+    /// The member named by a word.
     private static func device(
         _ word: String, in names: [DeviceID: String], _ membership: Membership
     ) throws -> DeviceID {

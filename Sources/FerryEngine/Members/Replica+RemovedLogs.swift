@@ -3,22 +3,23 @@ import FerryCore
 import FerryMembers
 import FerryStore
 
-/// The logs of devices that are out: they are not read any more, because their authors can rewrite what others have not read. What
-/// counts comes by members' snapshots (Docs/Sealing.md, "Who is a member").
+/// The logs of devices that are out. Nobody reads these logs any more, because their authors can rewrite unread parts.
+/// The counted part comes by members' snapshots (Docs/Sealing.md, "Who is a member").
 extension Replica {
-    /// How far the logs of devices that left are read: `nil` for an open container.
+    /// How far the logs of departed devices are read; no ends for an open container.
     func logEnds() throws -> LogReader.Ends {
         guard let roster = try membershipOfPass()?.roster else { return LogReader.Ends() }
         return LogReader.Ends(
             left: roster.left.mapValues(\.end.sequence), accepted: roster.removed.mapValues { $0.end?.sequence ?? 0 })
     }
 
-    /// Says how far the logs of devices that are out count, as far as this device knows more than was accepted. A snapshot comes
-    /// first that holds what is said.
+    /// Accepts logs of devices that are out, as far as this device knows more than was accepted. A snapshot with these
+    /// changes comes first.
     /// - Parameters:
     ///   - container: gets the present seal.
-    ///   - heads: the other members'.
-    ///   - isThorough: true: make sure that what was accepted lies in a snapshot, also where its writer is gone.
+    ///   - heads: of the remaining members.
+    ///   - isThorough: true: make sure a snapshot has the accepted changes, even after the loss of the snapshot's
+    ///     writer.
     func acceptLogs(
         _ container: inout Container, _ reading: StoreSummary, told heads: [DeviceID: Head], isThorough: Bool
     ) throws {
@@ -52,7 +53,7 @@ extension Replica {
         container = try container.sealed(by: membership.seal(after: container.seal))
     }
 
-    /// Publishes a snapshot where none has what was accepted of a log, and this device has it.
+    /// Publishes a snapshot if no snapshot has the accepted part of a log, and this device has it.
     /// - Parameter count: the number of records.
     private func coverAccepted(
         _ situation: MemberDuties.Situation, at count: Int, _ container: Container, told heads: [DeviceID: Head]
@@ -60,7 +61,7 @@ extension Replica {
         var accepted: [DeviceID: LogEnding] = [:]
         for (device, removed) in situation.roster.removed {
             guard let end = removed.end, end.sequence > 0, let own = situation.positions[device] else { continue }
-            // Of an end that nobody has whoever has most of the log covers that.
+            // If nobody has the whole accepted part, the device with the most of the log covers the part.
             guard own.sequence >= min(end.sequence, LogReader.furthest(of: device, in: heads)) else { continue }
             accepted[device] = min(end, own)
         }
@@ -72,11 +73,11 @@ extension Replica {
         do {
             try writeSnapshot(container)
         } catch let error as FerryError where error.code == .busy {
-            return  // changes came in the meantime: the next pass writes it
+            return  // changes came in the meantime: the next pass writes the snapshot
         }
     }
 
-    /// Writes a snapshot of all that is published here.
+    /// Writes a snapshot of everything published here.
     /// - Throws: as `SnapshotWriter.write`.
     func writeSnapshot(_ container: Container) throws {
         let snapshots = ContainerSnapshots(
@@ -85,7 +86,7 @@ extension Replica {
         try Compactor.note(snapshots.write(), in: store)
     }
 
-    /// Of these logs those that a member's snapshot covers which is there, and which newcomers can open.
+    /// Of these logs, the logs covered by a member's present snapshot which newcomers can open.
     private func covered(
         _ positions: [DeviceID: LogEnding], _ roster: Roster, _ container: Container
     ) throws -> Set<DeviceID> {
@@ -98,7 +99,7 @@ extension Replica {
             }.keys)
     }
 
-    /// The devices with the same records and another roster.
+    /// The devices with the same records and a different roster.
     func disagreements(_ heads: [DeviceID: Head], with membership: Membership?) -> [DeviceID: FerryError] {
         guard let own = membership?.knowledge else { return [:] }
         return heads.compactMapValues { head in

@@ -8,11 +8,11 @@ import FerryStore
 public struct SealReport: Codable, Equatable, Sendable {
     package struct Accepted: Codable, Equatable, Sendable {
         package var device: String
-        /// The last changeset of its open log that counts.
+        /// The last counted changeset of the device's open log.
         package var sequence: Int
     }
 
-    /// The device that this database is now.
+    /// The new device of this database.
     public var device: String
     public var formerDevice: String
     /// The open logs, and how far they count: their devices enrol.
@@ -22,17 +22,17 @@ public struct SealReport: Codable, Equatable, Sendable {
 }
 
 extension Replica {
-    /// Seals an open container, or founds the membership of a sealed one anew. This device is the only member then; every other one
-    /// enrols. Nothing is lost that any database has.
+    /// Seals an open container, or founds the membership of a sealed container anew. This device is then the only
+    /// member, and every further device enrols. No data of any database is lost.
     ///
-    /// Each step may be repeated: a crash before the marker is replaced leaves an open container, and whoever seals again founds the
-    /// membership again.
+    /// Each step may be repeated. A crash before the marker is replaced leaves an open container, and the next sealing
+    /// founds the membership again.
     /// - Parameters:
     ///   - recovery: gets the recovery code before anything is changed; `nil`: there is none (`ContainerSealing.sealed`).
     ///   - anew: whether the container is sealed already.
-    ///   - anyway: true: do not wait for logs that have not arrived.
-    /// - Throws: `invalidArgument` where the container is sealed already and `anew` is false, or the reverse; `fileNotThereYet` while a
-    ///   log waits; `keyExposed` where others could read the keys; `busy`, and as `sync`.
+    ///   - anyway: true: do not wait for missing logs.
+    /// - Throws: `invalidArgument` where the container is sealed already and `anew` is false, or the reverse.
+    ///   `fileNotThereYet` while a log waits; `keyExposed` if further users could read the keys; `busy`, and as `sync`.
     @discardableResult
     public func seal(
         recovery: RecoveryCodeKeeper?, anew: Bool = false, anyway: Bool = false
@@ -60,7 +60,7 @@ extension Replica {
         let report = try lock.withLock {
             try found(isInterrupted: isInterrupted, recovery)
         }
-        // The first record is published, the marker tells of it: now the log and the snapshot go out, sealed.
+        // The first record is published, and the marker names it: now the log and the snapshot go out, sealed.
         _ = try sync()
         try lock.withLock { try publishSnapshot() }
         return report
@@ -81,7 +81,7 @@ extension Replica {
             isInterrupted
             ? try Container.open(place()) : try openContainer()
         let former = identity.device
-        // What an interrupted attempt made has published nothing.
+        // The device of an interrupted attempt has published nothing.
         let published =
             isInterrupted
             ? PublishedLog(position: .none, checksum: nil, isForked: false) : try publishedLog(container)
@@ -125,15 +125,15 @@ extension Replica {
 
     // MARK: Leaving
 
-    /// Tells the others that this device leaves, and where its log ends.
+    /// Announces the departure of this device, and where the device's log ends.
     /// - Returns: `nil` for an open container; false where nobody could be told: a member should remove the device.
     func sayLeaving() throws -> Bool? {
         guard identity.genesis != nil else { return nil }
-        // A copy that was never synced has no ID of its own: the original stays.
+        // A copy without a sync has no ID yet: the original stays.
         if try isCopied() { return true }
         do {
             var container = try openContainer()
-            // An interrupted attempt may have said it, and not published.
+            // An interrupted attempt may have made the record without publishing it.
             try publishRecords(container)
             try learn(&container, isForced: true)
             var membership = try requiredMembership()
@@ -150,7 +150,7 @@ extension Replica {
         }
     }
 
-    /// Forgets the keys of this device. A copy that was never synced shares them with its original.
+    /// Forgets the keys of this device. A copy without a sync shares them with the original.
     func forgetKeys() throws {
         guard identity.genesis != nil, try !isCopied() else { return }
         try environment.keys.remove(identity.device)

@@ -7,19 +7,19 @@ import Darwin
 #endif
 
 /// Lets a single process at a time work for a device: an operating system lock on a file beside the database.
-/// The lock ends with the process that holds the lock. The file is never in the container, where locks mean nothing.
+/// The lock ends with the holding process. The file is never in the container, because locks mean nothing there.
 package struct DeviceLock: Sendable {
     /// The lock file's path.
     package let path: String
 
-    /// - Parameter databasePath: empty for an in-memory database, which needs no lock.
+    /// - Parameter databasePath: empty for an in-memory database, because no lock is needed there.
     package init(databasePath: String) {
         path = databasePath.isEmpty ? "" : databasePath + "-ferry-lock"
     }
 
     /// Runs `body` while holding the lock.
     /// - Parameter waitMilliseconds: how long to try.
-    /// - Throws: `busy` if another process holds the lock all this time.
+    /// - Throws: `busy` if a second process holds the lock all this time.
     package func withLock<Result>(waitMilliseconds: Int = 30_000, _ body: () throws -> Result) throws -> Result {
         if path.isEmpty { return try body() }
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o644)

@@ -1,8 +1,7 @@
 import Logging
 
-/// Writes to an app's log (swift-log, label `ferry`) what a watch does: failures as warnings, most of the rest for
-/// debugging.
-/// Messages name paths and counts, never a row's values.
+/// Writes the events of a watch to an app's log (swift-log, label `ferry`): failures as warnings, most of the rest for
+/// debugging. Messages name paths and counts, never a row's values.
 struct EngineLog: Sendable {
     private let logger: Logger
 

@@ -2,20 +2,20 @@ import FerryCore
 
 extension FerryError {
     /// True if the error concerns a single file of the container, or a single device's files, and nothing beyond. The
-    /// caller goes on with the rest. A storage that refuses a single object is such a case; one that refuses everything refuses
-    /// the pass before any device's files are asked for.
+    /// caller goes on with the rest. A storage's refusal of a single object is such a case. A storage with a refusal of
+    /// everything refuses the pass before any device's files are asked for.
     var concernsOneFile: Bool {
         saysNothing || [.limitExceeded, .inputOutput, .accessDenied].contains(code)
     }
 
-    /// True if a file is there and nothing of its content is to be used: damaged, foreign, of a newer Ferry, plain where all is
-    /// sealed, or not there whole yet.
+    /// True if a file is there and its content must not be used. The file is damaged, foreign, of a newer Ferry, plain
+    /// in a sealed container, or incomplete so far.
     var saysNothing: Bool {
         [.damagedFile, .formatTooNew, .foreignFile, .notSealed, .fileNotThereYet].contains(code)
     }
 
-    /// True if the cause may be the log of `device`. Errors of this device's own log, database, disk or app's hook are
-    /// no other device's fault.
+    /// True if the cause may be the log of `device`. Errors of this device's own log, database, disk or app's hook do
+    /// not come from a different device.
     func mayConcernOneLog(besides own: DeviceID) -> Bool {
         let others: [FerryError.Code] = [
             .replayHookFailed, .busy, .databaseCorrupt, .databaseMissing, .notADatabase, .notTracked, .storeTooNew,

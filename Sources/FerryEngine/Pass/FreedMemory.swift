@@ -4,7 +4,7 @@ import Darwin
 import Glibc
 #endif
 
-/// Freed memory that the allocator keeps for later.
+/// Freed memory kept by the allocator for later.
 enum FreedMemory {
     /// Returns the memory to the system, in a millisecond or two.
     /// Called between large batches: their buffers differ in size each time, so the rest of a batch would add to the

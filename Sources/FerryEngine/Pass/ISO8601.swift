@@ -1,6 +1,6 @@
 import Foundation
 
-/// Formats points in time as text that `--at` accepts.
+/// Formats points in time as text for `--at`.
 enum ISO8601 {
     /// `2026-03-01T14:05:09.120Z`.
     static func text(_ milliseconds: Int64) -> String {

@@ -8,15 +8,14 @@ import Darwin
 #endif
 
 /// Decides which of several processes keeps a database in step: the holder of an operating system lock on a file beside
-/// the database.
-/// The lock ends with the process, however the process ends. The file is never in the container.
+/// the database. The lock ends with the process, after any kind of end. The file is never in the container.
 ///
 /// A `WatchLoop` holds the lock while it leads; `DeviceLock` is held for a single piece of work. Two loops in the same
 /// process exclude each other like two processes, because flock(2) belongs to the open file.
 ///
 /// Invariant: `descriptor` is set exactly while this object holds the lock of a file.
 final class LeaderLock: Sendable {
-    /// The lock file's path; empty for an in-memory database, which no other process can have.
+    /// The lock file's path; empty for an in-memory database, because no second process can have such a database.
     let path: String
     private let descriptor = Locked<Int32?>(nil)
 
@@ -27,7 +26,7 @@ final class LeaderLock: Sendable {
 
     deinit { release() }
 
-    /// Acquires the lock if it is free. Has no effect if this object holds the lock.
+    /// Acquires the lock if the lock is free. Has no effect if this object holds the lock.
     /// - Returns: true if this object holds the lock now.
     /// - Throws: `inputOutput` if the file cannot be made or locked.
     func acquire() throws -> Bool {

@@ -1,11 +1,11 @@
 import FerryCore
 import FerryStore
 
-/// Replays the changesets read from other devices' logs, so that a faulty log stops alone.
+/// Replays the changesets from the logs of the remaining devices, so a faulty log stops alone.
 ///
 /// 1. The whole batch is replayed in one transaction.
 /// 2. If step 1 fails, local changes are packed alone: their failure is no log's fault.
-/// 3. Then each device's part is tried in a transaction of its own. Of a failing part, as much is replayed as possible.
+/// 3. Then each device's part is tried in a separate transaction. Of a failing part, as much is replayed as possible.
 struct LogReplay {
     private let store: Store
     private let device: DeviceID
@@ -19,7 +19,7 @@ struct LogReplay {
 
     /// Replays a batch.
     /// - Parameter refused: receives the reason for each device whose log stops, with the file.
-    /// - Throws: errors of this device and its database, whatever the logs contain.
+    /// - Throws: errors of this device and its database, with any content of the logs.
     func replay(_ batch: LogReader.Batch, _ refused: inout [DeviceID: FerryError]) throws -> [PassOutcome] {
         // Without news nothing is written: otherwise observers of the database would never come to rest.
         if try batch.changesets.isEmpty && !store.needsPass() { return [] }
@@ -77,7 +77,7 @@ struct LogReplay {
         return objection
     }
 
-    /// Adds the path of the file that a reason concerns.
+    /// Adds the path of the file behind a reason.
     static func located(_ error: FerryError, _ device: DeviceID, _ batch: LogReader.Batch) -> FerryError {
         guard error.path == nil, let sequence = error.sequence else { return error }
         var located = error

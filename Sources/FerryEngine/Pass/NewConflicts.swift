@@ -1,7 +1,7 @@
 import FerryCore
 import FerryStore
 
-/// Conflicts as they are found, by any process that replays.
+/// New conflicts, found by any process with a replay.
 ///
 /// Each conflict is returned once, in the order of numbers, and none is missed: conflicts are read from the database
 /// after every replay. The sequence ends with the engine.
@@ -21,7 +21,7 @@ public struct NewConflicts: AsyncSequence, Sendable {
 
         init(_ engine: SyncEngineCore, after number: Int64) {
             self.engine = engine
-            // Listens before reading, so that no conflict falls between the two.
+            // Listens before reading, so no conflict falls between the two.
             events = engine.makeStream().makeAsyncIterator()
             last = number
         }

@@ -3,11 +3,11 @@ import FerryLog
 import FerryStore
 
 extension OutboxEntry {
-    /// Encodes changesets as one segment, for the outbox.
+    /// Encodes changesets as a single segment, for the outbox.
     /// - Parameters:
     ///   - previous: the checksum of the preceding segment; `nil` for the first segment.
-    ///   - largeValues: which values lie in parts.
-    ///   - keep: takes the parts. An error comes back as it was thrown.
+    ///   - largeValues: decides which values lie in parts.
+    ///   - keep: takes the parts. An error of `keep` comes back unchanged.
     init(
         encoding changesets: [Changeset], container: ContainerID, previous: Checksum?,
         largeValues: LargeValueSettings, _ keep: @escaping PartSink

@@ -1,15 +1,15 @@
 import FerryCore
 
-/// Reports that a database got a new device ID, because it is a copy or was restored from a backup.
+/// Reports a database's new device ID, because the database is a copy or was restored from a backup.
 public struct Renewal: Codable, Equatable, Sendable {
     /// How the renewal was noticed.
     public enum Reason: String, Codable, Sendable {
-        /// The database is in another place, or on another machine, than at its last use.
+        /// The database is in a different place, or on a different machine, than at its last use.
         case copied
         /// The container holds more of the device's log than the database remembers.
         /// The database was restored from a backup, or a copy of the database is in use.
         case restored
-        /// Another copy has published under the same device ID.
+        /// A second copy has published under the same device ID.
         case cloned
         /// The device's keys were replaced (`ferry keys renew`).
         case keys

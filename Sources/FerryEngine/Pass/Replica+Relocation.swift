@@ -3,15 +3,19 @@ import FerryCore
 import FerryStore
 
 extension Replica {
-    /// Tells the database that its container lies in another folder now (`ferry relocate`). Nothing is copied, and no ID changes.
+    /// Records the new folder of a moved container in the database (`ferry relocate`). Nothing is copied, and no ID
+    /// changes.
     ///
-    /// Whoever moved the folder tells each device. A running `SyncEngine` or `ferry watch` goes on with the new folder by itself.
+    /// Each device must be told of the move by this call. A running `SyncEngine` or `ferry watch` goes on with the new
+    /// folder by itself.
     /// - Parameters:
     ///   - path: the folder.
-    ///   - anyway: true: also take a folder that lacks files of this device. The next sync publishes their content anew.
-    /// - Throws: as `Container.open` (`containerMissing`, `containerEmpty`, `containerMismatch`, `notSealed`); `invalidArgument` for a
-    ///   folder that contains the database, `keyExposed` for one with secret keys; `olderState` for a folder that lacks segments
-    ///   which this device published: wait until the folder has been synced. The database is unchanged then.
+    ///   - anyway: true: also take a folder without some files of this device. The next sync publishes their content
+    ///     anew.
+    /// - Throws: as `Container.open` (`containerMissing`, `containerEmpty`, `containerMismatch`, `notSealed`);
+    ///   `invalidArgument` for a folder around the database, `keyExposed` for a folder with secret keys. `olderState`
+    ///   for a folder without segments published by this device: wait until the folder has been synced. The database is
+    ///   unchanged then.
     @discardableResult
     public func relocate(to path: String, anyway: Bool = false) throws -> RelocationReport {
         try lock.withLock {
@@ -34,11 +38,11 @@ extension Replica {
         }
     }
 
-    /// What a place lacks that this database knows of.
+    /// The files and logs known to this database and missing in a place.
     private struct Comparison {
-        /// Segments that this device published and did not remove, by their numbers.
+        /// Missing segments of this device, published and not removed, by their numbers.
         var missing: [ClosedRange<UInt64>] = []
-        /// The names of devices whose head there is older than what was replayed here.
+        /// The names of devices with an older head there than replayed here.
         var behind: [String] = []
     }
 
@@ -66,7 +70,7 @@ extension Replica {
         return comparison
     }
 
-    /// The container with this device's seal, where it is sealed; `nil` where this computer has no key.
+    /// The container with this device's seal, if the container is sealed; `nil` without a key on this computer.
     private func sealedIfPossible(_ container: Container) throws -> Container? {
         do {
             guard let membership = try membership() else { return container }
@@ -76,10 +80,10 @@ extension Replica {
         }
     }
 
-    /// True if the container's former folder is still one, and not the new one by another name.
+    /// True if the former folder still holds a container, and is not the new folder by a second name.
     private func isContainer(_ former: String, besides path: String) -> Bool {
         if former == path || (try? Self.fullPlace(former)) == path { return false }
-        return (try? opened(at: former)) != nil  // whatever the reason: nobody can use that folder
+        return (try? opened(at: former)) != nil  // any failure means: nobody can use the former folder
     }
 
     private static func olderCopy(_ path: String, _ count: Int, _ first: ClosedRange<UInt64>) -> FerryError {

@@ -6,10 +6,10 @@ import FerrySchema
 import FerryStore
 import Foundation
 
-/// A database and its container: everything that the command line does, as synchronous calls.
+/// A database and its container: every action of the command line, as synchronous calls.
 ///
 /// Every writing call holds the device's lock, so several processes may have a replica of the same database. An app
-/// that stays open uses `SyncEngine`, which calls a replica from a thread of its own.
+/// with a long life uses `SyncEngine`, because the engine calls a replica from a separate thread.
 public final class Replica: Sendable {
     public let store: Store
     package let environment: ReplicaEnvironment
@@ -17,14 +17,14 @@ public final class Replica: Sendable {
     /// How long the container keeps files.
     let retention: RetentionSettings
     private let known: Locked<Known>
-    /// The remote place that the container was last opened in, and the text that names it.
+    /// The last opened remote place of the container, and the place's text.
     let openPlace = Locked<(text: String, backend: any ContainerBackend)?>(nil)
     let heads: HeadCache
     /// The bytes of contents beside the database.
     package let shelf: ContentShelf
-    /// What the fetcher of contents knows of its last look.
+    /// The content fetcher's knowledge from the last scan.
     let fetching = Locked(ContentFetching())
-    /// What is known of the membership of a sealed container.
+    /// The known membership of a sealed container.
     let memory = MembershipMemory()
     /// Memory of earlier looks at the container, for the syncs of this process.
     let quiet: UnchangedLogs
@@ -32,7 +32,7 @@ public final class Replica: Sendable {
 
     private struct Known {
         var identity: StoreIdentity
-        /// A new device ID that no report has mentioned yet.
+        /// A new device ID, not mentioned in a report yet.
         var unreported: Renewal?
     }
 
@@ -51,7 +51,7 @@ public final class Replica: Sendable {
     /// - Throws: `notTracked`; `storeIncomplete` if somebody dropped a table of Ferry's.
     public convenience init(_ store: Store) throws { try self.init(store, environment: .live(for: store)) }
 
-    /// Uses a tracked store, and the outside world that is given.
+    /// Uses a tracked store, and the given outside world.
     package init(
         _ store: Store, environment: ReplicaEnvironment = .live, retention: RetentionSettings = RetentionSettings()
     ) throws {
@@ -71,7 +71,7 @@ public final class Replica: Sendable {
     /// Opens the database at a path.
     public convenience init(path: String) throws { try self.init(path: path, environment: .live) }
 
-    /// Opens the database at a path, and uses the outside world that is given.
+    /// Opens the database at a path, and uses the given outside world.
     package convenience init(
         path: String, environment: ReplicaEnvironment = .live, retention: RetentionSettings = RetentionSettings()
     ) throws {
@@ -82,12 +82,12 @@ public final class Replica: Sendable {
 
     // MARK: Sync
 
-    /// Makes a pass both ways: reads other devices' logs, packs local changes, replays, and publishes, until nothing is
-    /// left to do.
+    /// Makes a pass both ways: reads the remaining devices' logs, packs local changes, replays, and publishes, until
+    /// nothing is left to do.
     ///
     /// - Parameter isThorough: true: read every device's files, even if the head announces nothing new.
     /// - Throws:
-    ///   - `notTracked` if the database left its container after the replica was made;
+    ///   - `notTracked` if the database left the container after the replica was made;
     ///   - `containerMissing`, `containerEmpty`, `containerMismatch`: local changes are packed all the same, and wait;
     ///   - `replayHookFailed`: local changes are published all the same;
     ///   - `clockAhead` if this device's clock is beyond the year 5000: nothing is packed before the clock is
@@ -104,7 +104,7 @@ public final class Replica: Sendable {
         }
     }
 
-    /// Records a failure of the container or clock with its age, for `status`, and throws the failure again.
+    /// Records a failure of the container or clock with the failure's age, for `status`, and throws the failure again.
     private func notingFailure(_ body: () throws -> SyncReport) throws -> SyncReport {
         do {
             return try body()
@@ -134,7 +134,7 @@ public final class Replica: Sendable {
             members = try learn(&container, isForced: isThorough)
         } catch {
             // Local changes are packed even while the folder is away. A copy's changes stay pending until the folder is
-            // back: only the folder shows what was sent.
+            // back: only the folder shows the changes sent so far.
             if try !isCopied() && store.needsPass() {
                 _ = try store.pass(replaying: [], encode: segmentEncoding(for: identity))
             }
@@ -146,10 +146,9 @@ public final class Replica: Sendable {
         return report
     }
 
-    /// The devices whose heads say for the first time that they count this device before forgetting deletions: they
-    /// acknowledge this log.
-    /// Empty until everything that the heads mention is replayed here, so that deletions forgotten earlier are known
-    /// here, too.
+    /// The devices whose heads show for the first time that they count this device before they forget deletions: they
+    /// acknowledge this log. Empty until everything mentioned in the heads is replayed here, so deletions forgotten
+    /// earlier are known here, too.
     func newlyCounting(_ look: ContainerView) throws -> Set<DeviceID> {
         let (known, first) = try store.countingDevices()
         if look.heads.keys.allSatisfy({ known.contains($0) }) { return [] }
@@ -167,7 +166,7 @@ public final class Replica: Sendable {
             acknowledging.filter { $0.value.acknowledgements.allSatisfy { isReplayed($0.key, $0.value) } }.keys)
     }
 
-    /// Devices whose last change is further ahead of this device's clock than the clock follows.
+    /// Devices with a last change further ahead of this device's clock than the clock follows.
     func clocksAhead(_ vector: VersionVector) -> [DeviceID: FerryError] {
         let latest = environment.clock.milliseconds() + HybridClock.maximumLeadMilliseconds
         return vector.positions.filter { $0.key != identity.device && $0.value.time.milliseconds > latest }.mapValues {
@@ -179,7 +178,7 @@ public final class Replica: Sendable {
         }
     }
 
-    /// Makes a reader of the other devices' logs, with this device's knowledge of the devices.
+    /// Makes a reader of the remaining devices' logs, with this device's knowledge of the devices.
     func reader(_ container: Container, _ reading: StoreSummary) throws -> LogReader {
         LogReader(
             container: container, device: identity.device, ends: try logEnds(), former: reading.formerDevices,
@@ -196,7 +195,7 @@ public final class Replica: Sendable {
             clock: environment.clock, retention: retention, hold: hold(container))
     }
 
-    /// Opens the container by what lies there now, also where others changed it since the last pass.
+    /// Opens the container by the present files, also after changes by further programs since the last pass.
     func openContainerAfresh() throws -> Container {
         try place().refresh(.full)
         return try openContainer()
@@ -212,7 +211,7 @@ public final class Replica: Sendable {
         }
     }
 
-    /// Saves the names by which devices present themselves.
+    /// Saves the names in the devices' heads.
     /// - Returns: all known names.
     func recordNames(_ heads: [DeviceID: Head], known: [DeviceID: String]) throws -> [DeviceID: String] {
         var names = known
@@ -223,7 +222,7 @@ public final class Replica: Sendable {
         return names
     }
 
-    /// Returns a closure that encodes segments of a device.
+    /// Returns a closure for encoding segments of a device.
     func segmentEncoding(for identity: StoreIdentity) -> SegmentEncoding {
         { [settings = environment.largeValues] changeset, previous, keep in
             try OutboxEntry(
@@ -234,7 +233,7 @@ public final class Replica: Sendable {
     // MARK: Leaving
 
     /// Stops tracking and removes every trace of Ferry from the database. The app's rows stay; published files stay in
-    /// the container for the other devices.
+    /// the container for the remaining devices.
     ///
     /// - Parameter discardingDocuments: true: documents and attachments go, with their bytes on this device.
     /// - Throws: `documentsPresent` where there are documents or attachments, and `discardingDocuments` is false: write them
@@ -263,8 +262,8 @@ public final class Replica: Sendable {
         }
     }
 
-    /// Writes down which rows the integer keys mean, for the case that the database joins again.
-    /// - Returns: the number of rows, and why they could not be written down. Whoever leaves keeps the rows all the same.
+    /// Writes down the rows behind the integer keys, for the case that the database joins again.
+    /// - Returns: the number of rows, and the error if the file could not be written. Leaving keeps the rows all the same.
     private func rememberKeys() throws -> (count: Int, failure: FerryError?) {
         let file = RememberedKeysFile(besideDatabase: store.path, environment.fileSystem)
         do {
@@ -276,8 +275,8 @@ public final class Replica: Sendable {
         }
     }
 
-    /// Leaves for a database in which somebody dropped Ferry's tables, or some of them.
-    /// - Returns: the numbers of removed triggers and tables, and what to report; `nil` if nothing of Ferry's is left.
+    /// Removes the remains after somebody dropped some or all of Ferry's tables.
+    /// - Returns: the numbers of removed triggers and tables, and the report; `nil` if nothing of Ferry's is left.
     package static func leaveRemains(path: String) throws -> (triggers: Int, tables: Int, report: LeaveReport)? {
         let store = try Store(path: path)
         let lock = DeviceLock(databasePath: path)

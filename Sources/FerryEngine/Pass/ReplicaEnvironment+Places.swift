@@ -4,7 +4,7 @@ import Foundation
 
 /// Where containers lie: folders always, and remote places where somebody can open them.
 extension ReplicaEnvironment {
-    /// The same environment, which can open one more kind of place.
+    /// The same environment, with an opener for a further kind of place.
     /// - Parameter kind: as `ContainerLocation.kind`.
     package func opening(_ kind: String, by opener: @escaping RemotePlaces.Opener) -> ReplicaEnvironment {
         var environment = self
@@ -12,8 +12,8 @@ extension ReplicaEnvironment {
         return environment
     }
 
-    /// The place that a text names. Nothing is asked of a network yet.
-    /// - Throws: `invalidArgument` for a text that is no location, and for a kind of place that this program cannot reach.
+    /// The place named by a text. Nothing is asked of a network yet.
+    /// - Throws: `invalidArgument` for a text that is no location, and for a kind of place beyond this program's reach.
     func backend(at place: String) throws -> any ContainerBackend {
         let location = try ContainerLocation(place)
         switch location {
@@ -36,17 +36,19 @@ extension ReplicaEnvironment {
 }
 
 extension Replica {
-    /// The text under which a database keeps a place: a folder's path from the root, or a location as it is written in full.
+    /// The text of a place in a database: a folder's path from the root, or the full text of a location.
     /// - Throws: `invalidArgument` for a text that is no location.
     static func fullPlace(_ text: String) throws -> String {
         let location = try ContainerLocation(text)
         return location.folderPath.map(absolutePath) ?? location.text
     }
 
-    /// Ends requests to a remote container that are under way: a pass fails, and what waits goes with the next one. From any thread.
+    /// Ends running requests to a remote container: the pass fails, and waiting changes go with the next pass. From any
+    /// thread.
     package func interruptRequests() { openPlace.withLock { $0 }?.backend.interrupt() }
 
-    /// The place of the database's container. A remote one is the same for the replica's whole life: it knows the listing.
+    /// The place of the database's container. A remote place stays the same for the replica's whole life: the place
+    /// knows the listing.
     func place() throws -> any ContainerBackend {
         let text = identity.containerPath
         if let open = openPlace.withLock({ $0 }), open.text == text { return open.backend }

@@ -16,10 +16,11 @@ package struct ReplicaEnvironment: Sendable {
     /// Opens remote places, by their kind (`ContainerLocation.kind`), before `RemotePlaces` is asked. Folders need none.
     package var openers: [String: RemotePlaces.Opener] = [:]
 
-    /// Which values lie outside of segments and snapshots.
+    /// Decides which values lie outside of segments and snapshots.
     package var largeValues = LargeValueSettings()
 
-    /// What goes along with syncs besides `SyncCompanions`; a companion of this environment takes the place of one by the same name.
+    /// Companions of syncs besides `SyncCompanions`; a companion of this environment replaces a companion of the same
+    /// name.
     package var companions: [any SyncCompanion] = []
 
     package init(

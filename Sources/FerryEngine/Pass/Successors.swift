@@ -6,7 +6,7 @@ import FerryStore
 /// (Docs/Architecture/identity-and-forks.md).
 struct Successors {
     /// For each former ID of a database: the successors, and how far each successor knew the log as its own. A
-    /// successor sends its own later changes again under its ID.
+    /// successor sends later changes again under the new ID.
     let all: [DeviceID: [DeviceID: Head.Predecessor]]
     /// This device, and its database's former IDs.
     private let own: Set<DeviceID>
@@ -27,16 +27,16 @@ struct Successors {
         self.heads = heads
     }
 
-    /// True if everything behind a position of a log was sent again, whoever wrote the changes.
-    /// Two copies published under this ID, and both have new IDs.
+    /// True if everything behind a position of a log was sent again, by any author. Two copies published under this ID,
+    /// and both have new IDs.
     func haveSentAgain(_ device: DeviceID, after position: UInt64) -> Bool {
         guard let successors = all[device], successors.count > 1 else { return false }
         return successors.values.allSatisfy { $0.sequence <= position }
     }
 
-    /// Returns the ends of the log's branches of which a reader lacks nothing behind a position.
-    /// Their authors sent the changes again, and the reader has read these changes.
-    /// - Parameter read: the last changeset of a device's log that the reader has.
+    /// Returns the ends of the log's branches with nothing missing for a reader behind a position. Their authors sent
+    /// the changes again, and the reader has read these changes.
+    /// - Parameter read: the reader's last changeset of a device's log.
     func endsSentAgain(_ device: DeviceID, after position: UInt64, read: (DeviceID) -> UInt64) -> Set<LogEnd> {
         let covered = (all[device] ?? [:]).filter { successor, predecessor in
             if predecessor.sequence > position { return false }

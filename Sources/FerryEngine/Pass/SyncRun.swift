@@ -3,17 +3,18 @@ import FerryCore
 import FerryLog
 import FerryStore
 
-/// The steps of a sync, over one state. `run` has them in their order; a throw ends the sync, and the next sync begins anew.
+/// The steps of a sync, over a common state. `run` has the steps in order; a throw ends the sync, and the next sync
+/// begins anew.
 ///
 /// Invariants:
 /// - `view`, `problems` and `names` are those of the last batch read. `problems` has every entry of `refused`.
 /// - `report.replayed`, `report.published` and `report.conflicts` count all batches of the sync.
-/// - Whatever a step packs, the step or its caller publishes.
+/// - Everything packed by a step is published by the step or its caller.
 ///
 /// Belongs to a thread, under the device's lock.
 final class SyncRun {
     private let replica: Replica
-    /// In a sealed container with the seal of what is known of the members by now.
+    /// In a sealed container with the seal by the present knowledge of the members.
     private var container: Container
     private let isThorough: Bool
     private let progress: ProgressHandler?
@@ -22,13 +23,13 @@ final class SyncRun {
     private var problems: [DeviceID: FerryError] = [:]
     private var names: [DeviceID: String] = [:]
     private var view = ContainerView()
-    /// Devices whose logs this sync refuses. Logs behind them in a full batch are read all the same.
+    /// Devices with a log refused by this sync. Logs behind them in a full batch are read all the same.
     private var refused: [DeviceID: FerryError] = [:]
-    /// Logs that the container cannot give; `nil` unless the sync is thorough.
+    /// Logs unavailable in the container; `nil` unless the sync is thorough.
     private var undelivered: Undelivered?
-    /// True if a reference came that leads to a content which is deleted here.
+    /// True after a reference arrived to a content deleted here.
     private var lacksContents = false
-    /// Devices that this sync let into a sealed container.
+    /// Devices let into a sealed container by this sync.
     private var admitted: [DeviceID] = []
     private var store: Store { replica.store }
     private var publisher: Publisher { replica.publisher(container) }
@@ -43,7 +44,7 @@ final class SyncRun {
     }
 
     /// Makes all steps, and reports them.
-    /// - Parameter members: what lies there of a sealed container's membership, if it was looked at.
+    /// - Parameter members: the scan of a sealed container's membership; `nil` without a scan.
     func run(_ members: MemberReader.Look?) throws -> SyncReport {
         let lastConflict = try store.lastConflictNumber()
         try recognizeCopy()
@@ -70,18 +71,18 @@ final class SyncRun {
 
     // MARK: Steps
 
-    /// Publishes packs that no segment waits for, such as mended ones, and removes what nobody needs.
+    /// Publishes packs without a waiting segment, such as mended packs, and removes unused files.
     private func lookAfterPacks() throws {
         report.count(published: try publisher.packs.publish())
         try replica.removeUnnamedPacks(container)
         try replica.removeShelfLitter()
     }
 
-    /// Gives the database an ID of its own, if the database proves to be a copy.
+    /// Gives the database a new ID, if the database proves to be a copy.
     private func recognizeCopy() throws {
         guard let renewal = try replica.recognise(container, isThorough: isThorough) else { return }
         replica.unreported = renewal
-        // The new device seals with keys of its own.
+        // The new device seals with new keys.
         if replica.identity.genesis != nil { container = try replica.openContainer() }
     }
 
@@ -96,13 +97,13 @@ final class SyncRun {
         } while try replica.bridge(view, undelivered, snapshots, &report, &problems)
     }
 
-    /// Merges branches of logs that two databases wrote under one ID.
+    /// Merges branches of logs written by two databases under the same ID.
     private func adoptBranches() throws {
         guard isThorough, view.gaps.isEmpty else { return }
         if try replica.mergeBranches(container, abandoned: view.abandoned) { try publish() }
     }
 
-    /// Sends rows again that devices ask for, or that devices may have forgotten.
+    /// Sends rows again to devices that ask for them or may have forgotten them.
     private func republish() throws {
         let counting = try replica.newlyCounting(view)
         let successors = counting.filter { view.heads[$0].map { $0.predecessor != nil } ?? false }
@@ -112,25 +113,25 @@ final class SyncRun {
         if hasNews { try publish() }
     }
 
-    /// Unites what branches of a forked log left different.
+    /// Resolves differences left by the branches of a forked log.
     private func uniteBranches() throws {
         guard isThorough, view.gaps.isEmpty else { return }
         if try replica.uniteBranches(container, view, &report) { try publish() }
     }
 
-    /// Sends rows at once that the app's hook wrote.
+    /// Sends rows written by the app's hook at once.
     private func packHookWrites() throws {
         if try store.willCommitReplay != nil && store.needsPass() { _ = try replayBatch() }
     }
 
-    /// Brings back what lost to unchanged values of a device that rebuilt the same table.
+    /// Brings back values that lost to unchanged values of a device with the same table rebuilt.
     private func restoreLostToUnchanged(after number: Int64) throws {
         if report.conflicts == 0 { return }
         if try replica.restoreLostToUnchanged(after: number, container) > 0 { try publish() }
     }
 
-    /// Inserts contents again that references lead to, and once a day deletes what nobody needs. Comes before the head that acknowledges
-    /// what was replayed.
+    /// Inserts referenced contents again, and once a day deletes unused contents. Comes before the head with the
+    /// acknowledgement of the replay.
     private func lookAfterContents() throws {
         guard publisher.hold == nil, lacksContents || isThorough, try store.hasDocumentTables() else { return }
         try replica.insertContentsAgain(container)
@@ -139,8 +140,8 @@ final class SyncRun {
         if try !store.outboxSizes().isEmpty { try publish() }
     }
 
-    /// Updates the list of objects updated and never inserted here. All are checked if another device replayed the same
-    /// changesets and has another state: this device may lack changes that others remember.
+    /// Updates the list of objects updated and never inserted here. All objects are checked if a device with the same
+    /// changesets has a different state: this device may lack changes remembered there.
     private func recordContradiction() throws {
         guard isThorough, view.gaps.isEmpty else { return }
         let reading = try store.reading()
@@ -152,7 +153,7 @@ final class SyncRun {
         try store.recordUpdatedObjects(isContradicted: isContradicted, atMost: Head.maximumMissing)
     }
 
-    /// Publishes what this device has replayed, and compacts its files if that is due.
+    /// Publishes the replayed positions in the head, and compacts this device's files if due.
     /// - Returns: the store's knowledge.
     private func refreshHeadAndCompact() throws -> StoreSummary {
         let (activity, reading) = try replica.recordActivity(view)
@@ -181,7 +182,7 @@ final class SyncRun {
         return reading
     }
 
-    /// Saves and reports the reasons for which logs wait, and forgets the last sync's failure.
+    /// Saves and reports the reasons of waiting logs, and forgets the last sync's failure.
     private func reportStalls(_ reading: StoreSummary) throws {
         problems.merge(replica.clocksAhead(reading.vector)) { reason, _ in reason }
         let since = try store.recordStalls(problems, known: reading.waiting)
@@ -208,7 +209,7 @@ final class SyncRun {
         return report
     }
 
-    /// The copies of others that came into a sealed container since the last report; `nil` without any.
+    /// The copies of further members, admitted to a sealed container since the last report; `nil` without any.
     private func newCopies() throws -> [AdmittedCopy]? {
         let news = replica.memory.takeCopies()
         guard !news.isEmpty, let membership = try replica.membershipOfPass() else { return nil }
@@ -264,7 +265,7 @@ final class SyncRun {
         progress?(SyncProgress(phase: .replaying, completed: report.replayed.changes, total: nil))
     }
 
-    /// Publishes what is packed.
+    /// Publishes everything packed.
     /// - Parameter total: the number of changes to publish; `nil` if unknown.
     private func publish(total: Int? = nil) throws { try publisher.publish(&report, progress, total: total) }
 }

@@ -3,13 +3,14 @@ import FerryCore
 import FerryLog
 import FerryStore
 
-/// Values of this device that lost to unchanged values of another device.
+/// Values of this device that lost to unchanged values of a second device.
 ///
-/// After a rebuild nobody knows which columns of a row somebody wrote before Ferry looked. So each device sends unchanged values beside
-/// written ones, and of two devices' values the device's ID decides (`TiedConflict`). The logs tell the two apart: they have the former
-/// value. A value that lost to the former one comes back, as an ordinary change.
+/// After a rebuild nobody knows the columns of a row that were written before Ferry's scan. So each device sends
+/// unchanged values beside written values, and the device's ID decides between two devices' values (`TiedConflict`).
+/// The logs hold the former value, and so distinguish the two. A value that lost to the former value comes back, as an
+/// ordinary change.
 struct UnchangedValues {
-    /// Maximum number of conflicts that a sync looks into. The others stay in the list for a person.
+    /// Maximum number of conflicts for a sync to examine. Further conflicts stay in the list for a person.
     static let maximumConflicts = 10_000
 
     let conflicts: [TiedConflict]
@@ -21,7 +22,7 @@ struct UnchangedValues {
         }
     }
 
-    /// The numbers of the conflicts in which the other device's value is the former one.
+    /// The numbers of the conflicts in which the other device's value equals the former value.
     /// - Parameter readers: `readers`, after they took all logs.
     func lostToFormerValues(_ readers: [HistoryReader]) -> [Int64] {
         readers.flatMap { reader in
@@ -29,7 +30,7 @@ struct UnchangedValues {
         }.sorted()
     }
 
-    /// The value that both devices had before; `nil` where no log has it any more.
+    /// The value common to both devices before; `nil` if no log has it any more.
     private func former(of conflict: TiedConflict, _ reader: HistoryReader) -> FieldValue? {
         let written = reader.history(of: conflict.object).last { operation in
             operation.stamp.time < conflict.time
@@ -42,7 +43,7 @@ struct UnchangedValues {
 }
 
 extension Replica {
-    /// Brings back values that lost to unchanged values of another device.
+    /// Brings back values that lost to unchanged values of a second device.
     /// - Parameter number: the last conflict before this sync.
     /// - Returns: how many came back.
     func restoreLostToUnchanged(after number: Int64, _ container: Container) throws -> Int {

@@ -3,12 +3,12 @@ import FerryCore
 import FerryMembers
 import Foundation
 
-/// A file of `ferry export` as it lies on the disk: where its parts are (Docs/Format.md, "Archives"). Who reads a part verifies it.
+/// The places of the parts in a file of `ferry export` (Docs/Format.md, "Archives"). The reader of a part verifies it.
 ///
 /// Invariants:
 /// - The parts follow each other without a gap: header, chunks, packs, manifest, records, footer. An open container's file has no
 ///   records, and a file without bytes of documents no packs.
-/// - No part that is read whole is longer than `maximumPartBytes`.
+/// - No part read as a whole is longer than `maximumPartBytes`.
 struct ArchiveFile {
     static let magic = Array("FRYA".utf8)
     /// The file of an open container: manifest and chunks are plain.
@@ -30,15 +30,15 @@ struct ArchiveFile {
     private static func isSealed(_ version: UInt8) -> Bool { version.isMultiple(of: 2) }
     private static func hasPacks(_ version: UInt8) -> Bool { version > withPacks }
 
-    /// A pack that came along.
+    /// A pack in the file.
     struct Pack: Hashable {
-        /// The length of what stands before a pack: its ID, the ID of its device, and its length.
+        /// The length of the header of a pack: the pack's ID, the ID of the device, and the length.
         static let headerBytes = 40
         static let maximumCount = 1 << 20
 
         let id: PackID
         let device: DeviceID
-        /// Where its bytes begin.
+        /// The place of the first byte.
         let offset: UInt64
         let byteCount: Int
     }
@@ -54,7 +54,7 @@ struct ArchiveFile {
     private let recordsLength: Int
     private let handle: FileHandle
 
-    /// Opens a file, and finds its parts.
+    /// Opens a file, and finds the parts.
     /// - Throws: `inputOutput` for a missing file, `damagedFile`, `formatTooNew`.
     init(path: String) throws {
         guard let handle = FileHandle(forReadingAtPath: path) else {
@@ -111,7 +111,7 @@ struct ArchiveFile {
     /// The manifest's file, unverified.
     func readManifest() throws -> [UInt8] { try read(from: endOfPacks, count: manifestLength) }
 
-    /// The packs that came along. Nothing of them is verified yet.
+    /// The packs in the file, unverified.
     /// - Throws: `damagedFile`.
     func packs() throws -> [Pack] {
         try locating {
@@ -138,8 +138,8 @@ struct ArchiveFile {
         try locating { try Self.read(handle, from: offset, count: count, size: .max) }
     }
 
-    /// The records that came along: each after the records that it follows, the first of the membership before all others. Nothing is
-    /// known yet of who signed them.
+    /// The records in the file: each after the records followed by it, the first of the membership before all others.
+    /// The signatures are unverified.
     /// - Throws: `damagedFile`, `formatTooNew`, `foreignFile`, `limitExceeded`.
     func readRecords() throws -> [MemberRecord] {
         try locating {
@@ -155,7 +155,7 @@ struct ArchiveFile {
                 do throws(FerryError) {
                     records.append(try MemberRecord(decoding: bytes, container: container))
                 } catch {
-                    // The file is there whole: what a record lacks will not come.
+                    // The file is there whole: the missing bytes of a record will not come.
                     throw error.code == .fileNotThereYet
                         ? ByteReader.malformed("a record of members ends too early") : error
                 }

@@ -3,13 +3,13 @@ import FerryCore
 import FerryMembers
 import FerrySeal
 
-/// Finds who can open a sealed file where no database belongs to its container: a member whose keys are on this computer, or the
-/// recovery code. Who is a member is what the file's own records say.
+/// Finds keys for a sealed file without a database of the file's container: the keys of a member on this computer, or
+/// the recovery code. The file's own records decide who is a member.
 struct ArchiveKeys {
     private let file: ArchiveFile
     private let records: [MemberRecord]
     private let environment: ReplicaEnvironment
-    /// The first record, which keys are for.
+    /// The first record of the membership.
     private let genesis: RecordHash
 
     /// - Parameter records: the file's.
@@ -26,7 +26,7 @@ struct ArchiveKeys {
         if let recovery { return try SnapshotArchive(file, seal: seal(of: recovery)) }
         var failure: FerryError?
         for device in try environment.keys.devices() {
-            // Another device of this computer's may have what one lacks, or a key file that can be read.
+            // A second device on this computer may have an epoch missing for the first, or a readable key file.
             do {
                 guard let keyFile = try environment.keys.load(device), keyFile.container == file.container,
                     keyFile.genesis == genesis.bytes
@@ -45,7 +45,7 @@ struct ArchiveKeys {
                     + "--container, or read it with the recovery code: --recovery -", path: file.path)
     }
 
-    /// The seal of the recovery key, for which every epoch is wrapped.
+    /// The seal of the recovery key: every epoch is wrapped for this key.
     private func seal(of code: SecretCode) throws -> MembershipSealing {
         let keys = try DeviceKeys(recovery: code, container: file.container)
         var graph = MemberGraph(genesis: genesis, container: file.container)

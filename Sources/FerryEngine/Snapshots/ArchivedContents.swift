@@ -4,14 +4,15 @@ import FerryCore
 import FerryMembers
 import FerryStore
 
-/// The contents whose packs came along with an archive. Each chunk is proved by its ID, as in a container.
+/// The contents of the packs in an archive. Each chunk is verified by the ID, as in a container.
 struct ArchivedContents {
     private let archive: SnapshotArchive
     private let seal: MembershipSealing?
     /// Where each chunk is.
     private let places: [ChunkID: (pack: ArchiveFile.Pack, place: ChunkPlace)]
 
-    /// Reads the directories of all packs. A pack that is damaged or of a stranger is passed over: another one may have its chunks.
+    /// Reads the directories of all packs. A damaged or foreign pack is passed over: a different pack may have the same
+    /// chunks.
     /// - Throws: `damagedFile` where the packs themselves make no sense; `inputOutput`.
     init(_ archive: SnapshotArchive) throws {
         self.archive = archive
@@ -60,14 +61,14 @@ struct ArchivedContents {
 
     var isEmpty: Bool { places.isEmpty }
 
-    /// The key that names contents under an epoch.
+    /// The key for naming contents under an epoch.
     func key(_ epoch: EpochID?) throws -> ContentKey { try Self.key(epoch, archive.container, seal) }
 
     /// Whether all chunks of a content are here.
     func has(_ row: ContentRow) -> Bool { row.list.chunks.allSatisfy { places[$0.id] != nil } }
 
-    /// Reads a chunk, and proves it.
-    /// - Throws: `contentLost` where no pack has it; as `PackReader.chunk`.
+    /// Reads a chunk and verifies the ID.
+    /// - Throws: `contentLost` without a pack for the chunk; as `PackReader.chunk`.
     func chunk(_ id: ChunkID, _ epoch: EpochID?) throws -> [UInt8] {
         guard let (pack, place) = places[id] else {
             throw FerryError(.contentLost, "The file does not have all bytes of the content.")

@@ -75,7 +75,7 @@ struct ContainerSnapshots: CompactionSnapshots {
             guard let entry = try SnapshotCatalog(container).entry(name, of: device) else { return }
             needed.formUnion(try SnapshotCatalog(container).partNames(of: entry))
         }
-        // A segment that waits may have some of its parts in the container already.
+        // The container may have some parts of a waiting segment already.
         for part in try store.segmentParts() {
             needed.formUnion(try container.partNames(part.checksum, of: device))
         }

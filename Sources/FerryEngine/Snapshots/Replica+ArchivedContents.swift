@@ -5,7 +5,7 @@ import FerryStore
 
 /// The bytes of documents and attachments in archives.
 extension Replica {
-    /// The packs that together have every content that somebody may want to open, where each is there.
+    /// The packs with every content that somebody may want to open.
     /// - Throws: `contentNotHere` where bytes are not to be had now.
     func packsForArchive(_ container: Container) throws -> (packs: [PackRow], contents: Int, bytes: Int) {
         try store.updateChunkIndex()
@@ -88,8 +88,8 @@ extension Replica {
         return bytes
     }
 
-    /// Puts contents beside the database that came along with an archive.
-    /// - Parameter isNeeded: which of those that somebody may want to open.
+    /// Puts the contents of an archive beside the database.
+    /// - Parameter isNeeded: chooses among the contents that somebody may want to open.
     /// - Returns: how many contents, and their bytes.
     func take(
         _ contents: ArchivedContents, where isNeeded: (ContentRow) throws -> Bool
@@ -110,14 +110,14 @@ extension Replica {
                     try states.setUsed(environment.clock.milliseconds(), row.id)
                 }
             case .missing(let error):
-                // A disk without room ends the import; a content that the file has not whole may be elsewhere.
+                // A full disk ends the import. A content incomplete in the file may be available elsewhere.
                 if error.code == .limitExceeded || error.code == .inputOutput { throw error }
             }
         }
         return taken
     }
 
-    /// Takes those contents out of an archive that the container lacks, and packs them again.
+    /// Takes contents missing in the container out of an archive, and packs them again.
     /// - Returns: how many contents, and their bytes.
     func takeLackingContents(_ archive: SnapshotArchive) throws -> (contents: Int, bytes: Int) {
         let contents = try ArchivedContents(archive)
@@ -126,7 +126,8 @@ extension Replica {
         do {
             container = try openContainer()
         } catch let error as FerryError where Self.isOfTheContainer(error.code) {
-            // Nobody knows what the container has. What is here can be opened, and goes as other contents do where room is wanted.
+            // The container's contents are unknown. All taken contents can be opened, and are evicted like any content
+            // if room is wanted.
             return try take(contents) { _ in true }
         }
         let isThere = packs(in: container, countingPending: true)

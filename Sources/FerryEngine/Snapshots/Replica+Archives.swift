@@ -10,15 +10,15 @@ import Foundation
 package struct ExportReport: Codable, Equatable, Sendable {
     package var path: String
     package var bytes: Int
-    /// Number of living objects of the app's tables, hidden objects included, as `status` counts them. The file also has what
-    /// Ferry remembers of deleted objects.
+    /// Number of living objects of the app's tables, hidden objects included, as in `status`. The file also has Ferry's
+    /// knowledge of deleted objects.
     package var objects: Int
     package var tables: Int
     /// The container of the snapshot.
     package var container: StatusReport.DeviceName
     /// True where the members of a sealed container alone can read the file; `nil`: everybody can.
     package var sealed: Bool?
-    /// Documents and attachments above 4 kB whose bytes are in the file, and their bytes; `nil` without any.
+    /// Documents and attachments above 4 kB with bytes in the file, and their bytes; `nil` without any.
     package var contents: Int?
     package var contentBytes: Int?
     package var durationMilliseconds: Int64
@@ -38,30 +38,30 @@ package struct ImportReport: Codable, Equatable, Sendable {
 
     package var path: String
     package var outcome: Outcome
-    /// Number of remote changesets in the file that the database had not replayed.
+    /// Number of remote changesets in the file that were new to the database.
     package var changesets: Int
     package var conflicts: Int
     package var tables: [StatusReport.Table]
-    /// Documents and attachments whose bytes were taken from the file, and their bytes; `nil` without any.
+    /// Documents and attachments with bytes taken from the file, and their bytes; `nil` without any.
     package var contents: Int?
     package var contentBytes: Int?
     package var durationMilliseconds: Int64
 
-    /// Notes what was taken.
+    /// Notes the taken contents.
     mutating func note(_ taken: (contents: Int, bytes: Int)) {
         if taken.contents > 0 { (contents, contentBytes) = (taken.contents, taken.bytes) }
     }
 }
 
 extension Replica {
-    /// Writes the whole state as a single file, for a USB stick or a backup. Replaces a present file of this name. Of a sealed
-    /// container the file is sealed: members alone can read it, and whoever has the recovery code.
+    /// Writes the whole state as a single file, for a USB stick or a backup. Replaces a present file of this name. The
+    /// file of a sealed container is sealed: only members and holders of the recovery code can read the file.
     ///
     /// Syncs first, if the container is present. Any device of the container can import the file, and so can a new
     /// device.
     /// - Parameters:
-    ///   - isOpen: true: the file is not sealed, also where the container is. Whoever has the file can read it. The bytes of a sealed
-    ///     container's documents stay out of such a file.
+    ///   - isOpen: true: the file is not sealed, even for a sealed container. Anybody with the file can read it. The
+    ///     bytes of a sealed container's documents stay out of such a file.
     ///   - hasDocuments: whether the bytes of documents and attachments come along.
     /// - Throws:
     ///   - `contentNotHere` where such bytes are not to be had now;
@@ -176,8 +176,8 @@ extension Replica {
         return (choice.contents, choice.bytes)
     }
 
-    /// What a file of a sealed container is written with: its members open it, and the records that come along say who they are. `nil`
-    /// for an open container.
+    /// The sealing for a file of a sealed container: members can open the file, and the enclosed records name the
+    /// members. `nil` for an open container.
     private func archiveSealing() throws -> SnapshotArchiveWriter.Sealing? {
         guard let membership = try membership() else { return nil }
         try checkMember(membership)
@@ -188,12 +188,12 @@ extension Replica {
     }
 
     /// Merges a file written by `exportSnapshot` on any device of the same container. An old file undoes no later
-    /// change: the file merges as the knowledge of its devices then. What the file of a sealed container tells of the members is
-    /// taken first; so it is read also where epochs were made since the last sync.
-    /// - Throws: `containerMismatch` for a file of a different container or membership, `damagedFile`, `formatTooNew`, `inputOutput`;
-    ///   `notSealed` for an open file where the container is sealed; `foreignFile` for one of a device that is no member,
-    ///   `keyMissing` for one that was sealed before this device came, `notMember` where the file says that this device is out;
-    ///   `olderState` where the database is from a backup, and the folder is not there.
+    /// change: the file merges as the knowledge of its devices at the time. The records in the file of a sealed
+    /// container are taken first, so the file is readable even after new epochs since the last sync.
+    /// - Throws: `containerMismatch` for a file of a different container or membership, `damagedFile`, `formatTooNew`,
+    ///   `inputOutput`; `notSealed` for an open file of a sealed container; `foreignFile` for a file of a device
+    ///   without membership. `keyMissing` for a file sealed before this device's admission, `notMember` for a file that
+    ///   shows this device as out. `olderState` if the database is from a backup, and the folder is not there.
     package func importSnapshot(from path: String, progress: ProgressHandler? = nil) throws -> ImportReport {
         let start = environment.clock.milliseconds()
         let file = try ArchiveFile(path: Self.absolutePath(path))
@@ -204,7 +204,7 @@ extension Replica {
                 path: path)
         }
         if try knowsMoreOfThisDevice(file) {
-            // The database is from a backup: with the folder at hand it gets an ID of its own.
+            // The database is from a backup: with the folder at hand, the database gets a new ID.
             do {
                 _ = try sync()
             } catch let error as FerryError where Self.isOfTheContainer(error.code) {
@@ -221,7 +221,7 @@ extension Replica {
         }
     }
 
-    /// True if a file has changes of this device that the database does not know: the database is older than the file.
+    /// True if a file has changes of this device unknown to the database: the database is older than the file.
     private func knowsMoreOfThisDevice(_ file: ArchiveFile) throws -> Bool {
         try lock.withLock {
             try refreshIdentity()
@@ -238,7 +238,7 @@ extension Replica {
             path: path, cause: cause)
     }
 
-    /// Opens a file for this database, with what the file itself tells of the members.
+    /// Opens a file for this database, with the file's own records of the members.
     private func open(_ file: ArchiveFile) throws -> SnapshotArchive {
         guard identity.genesis != nil else {
             if !file.isSealed { return try SnapshotArchive(file) }
@@ -251,8 +251,8 @@ extension Replica {
         var membership = try requiredMembership()
         let records = try file.readRecords()
         guard records[0].hash == membership.genesis else { throw file.isOfAnotherMembership }
-        // They wait to be published: this folder may lack what the file brings, and nothing is sealed under an epoch before others
-        // can find the record that made it.
+        // The records wait to be published, because this folder may lack them. Nothing is sealed under an epoch before
+        // further devices can find the record with the epoch's making.
         try take(records, arePublished: false, &membership)
         try checkMember(membership)
         return try SnapshotArchive(file, seal: membership.seal())

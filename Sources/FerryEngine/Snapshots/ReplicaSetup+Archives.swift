@@ -8,7 +8,7 @@ import FerryStore
 import Foundation
 
 extension ReplicaSetup {
-    /// What becomes of documents where a database is made that belongs to no container: it keeps none.
+    /// The choice about documents for a new database without a container: such a database keeps none.
     package enum ImportedDocuments: Sendable {
         /// A file with documents is refused.
         case refused
@@ -20,13 +20,14 @@ extension ReplicaSetup {
     /// Makes a database from a file written by `exportSnapshot`.
     ///
     /// - Parameters:
-    ///   - containerPath: the folder of the file's container; the new database joins as a device of its own, in a sealed container
-    ///     with the enrolment of this setup. `nil`: the database belongs to no container, and Ferry leaves no trace in the database.
-    ///   - recovery: the recovery code, which opens a sealed file where no key of a member is here. Only without a container: a
-    ///     device that joins is let in by its enrolment.
+    ///   - containerPath: the folder of the file's container; the new database joins as a new device, in a sealed
+    ///     container with the enrolment of this setup. `nil`: the database belongs to no container, and Ferry leaves no
+    ///     trace in the database.
+    ///   - recovery: the recovery code, for a sealed file without a member's key here. Only without a container: a
+    ///     joining device is let in by the enrolment.
     /// - Throws: `invalidArgument` if a file is at `databasePath`, `containerMismatch` if the folder is a different
-    ///   container; `keyMissing` for a sealed file without a member's key or the recovery code, `codeRefused` for another
-    ///   membership's code; `documentsPresent` (`importedDocuments`); otherwise as `importSnapshot`.
+    ///   container; `keyMissing` for a sealed file without a member's key or the recovery code, `codeRefused` for a
+    ///   different membership's code; `documentsPresent` (`importedDocuments`); otherwise as `importSnapshot`.
     package func importDatabase(
         at databasePath: String, from path: String, containerPath: String? = nil, name: String? = nil,
         recovery: SecretCode? = nil
@@ -58,7 +59,7 @@ extension ReplicaSetup {
         let replica = try Replica(store, environment: environment)
         var report = try replica.merge(archive, place == nil ? .plain : .joined, start, progress)
         if place == nil { report.note(try takeDocuments(archive, replica)) }
-        // From here on others may know the device: what fails now, the next sync does.
+        // From here on further devices may know the device. After a failure the next sync goes on.
         isWhole = true
         guard let place else {
             _ = try replica.leave(discardingDocuments: true)
@@ -71,7 +72,7 @@ extension ReplicaSetup {
         return (replica, report)
     }
 
-    /// Has the documents of a database written that will belong to no container.
+    /// Lets the caller write the documents of a database without a container.
     private func takeDocuments(
         _ archive: SnapshotArchive, _ replica: Replica
     ) throws -> (contents: Int, bytes: Int) {
@@ -91,7 +92,7 @@ extension ReplicaSetup {
         }
     }
 
-    /// Opens the folder that a new database joins.
+    /// Opens the folder for a joining database.
     private func place(_ containerPath: String, of file: ArchiveFile) throws -> JoinPlace {
         let path = try Replica.fullPlace(containerPath)
         let details = try environment.open(at: path).details
@@ -112,8 +113,8 @@ extension ReplicaSetup {
         }
     }
 
-    /// Opens a file, with the keys of the device that the database becomes, of a member on this computer, or of the recovery code.
-    /// - Returns: also what the store of a sealed container's database begins with.
+    /// Opens a file, with the keys of the database's new device, of a member on this computer, or of the recovery code.
+    /// - Returns: also the beginning of the store for a sealed container's database.
     private func open(
         _ file: ArchiveFile, _ place: JoinPlace?, _ recovery: SecretCode?
     ) throws -> (SnapshotArchive, SealedBeginning?) {

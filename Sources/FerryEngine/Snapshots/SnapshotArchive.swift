@@ -6,10 +6,10 @@ import FerrySeal
 /// A snapshot as a single file, for a USB stick or a backup (Docs/Format.md, "Archives").
 ///
 /// Invariants:
-/// - The manifest's chunks fill all that stands before the manifest.
-/// - Of a sealed file every part that is handed out is signed by one member, and sealed under one epoch.
+/// - The manifest's chunks fill all bytes before the manifest.
+/// - In a sealed file, every part handed out is signed by a single member, and sealed under a single epoch.
 struct SnapshotArchive {
-    /// What opens the parts of a sealed file.
+    /// The seal for opening the parts of a sealed file.
     private struct Opening {
         let seal: any FileSealing
         let device: DeviceID
@@ -24,15 +24,15 @@ struct SnapshotArchive {
     var container: ContainerID { file.container }
     let file: ArchiveFile
     private let opening: Opening?
-    /// What opens a sealed file.
+    /// The seal for opening a sealed file.
     var seal: (any FileSealing)? { opening?.seal }
     /// Where each chunk and each part of a large value lies.
     private let places: [Checksum: (offset: UInt64, byteCount: Int)]
 
     /// Reads the manifest of a file; chunks are read on request.
-    /// - Parameter seal: a member's, for the file of a sealed container, and for that alone.
-    /// - Throws: `damagedFile`, `formatTooNew`; for a sealed file also `foreignFile` where its writer is no member, and `keyMissing`
-    ///   where the seal lacks its epoch.
+    /// - Parameter seal: a member's, for the file of a sealed container only.
+    /// - Throws: `damagedFile`, `formatTooNew`; for a sealed file also `foreignFile` if the writer is no member, and
+    ///   `keyMissing` if the seal lacks the file's epoch.
     init(_ file: ArchiveFile, seal: (any FileSealing)? = nil) throws {
         self.file = file
         let bytes = try file.readManifest()
@@ -43,7 +43,7 @@ struct SnapshotArchive {
             var places: [Checksum: (offset: UInt64, byteCount: Int)] = [:]
             var end = UInt64(ArchiveFile.headerBytes)
             for chunk in manifest.tables.lazy.flatMap(\.chunks) {
-                // A chunk comes after the parts that no chunk before it has.
+                // A chunk comes after its parts, except for parts of earlier chunks.
                 for (checksum, bytes) in chunk.parts.map({ ($0.checksum, $0.bytes) }) + [(chunk.checksum, chunk.bytes)]
                 where places[checksum] == nil {
                     let length = file.isSealed ? Envelope.length(ofContent: bytes) : bytes
@@ -79,7 +79,7 @@ struct SnapshotArchive {
 
     // MARK: Sealed files
 
-    /// Who sealed a file, by its manifest. The signature is verified with the manifest and with each chunk.
+    /// The sealing device of a file, by the manifest. The signature is verified with the manifest and with each chunk.
     private static func opening(
         of manifest: [UInt8], _ file: ArchiveFile, _ seal: (any FileSealing)?
     ) throws -> Opening? {

@@ -8,12 +8,12 @@ import Foundation
 ///
 /// Belongs to a thread.
 final class SnapshotArchiveWriter {
-    /// What a sealed file is written with.
+    /// The seal for writing a sealed file.
     struct Sealing {
         let seal: any FileSealing
         let device: DeviceID
         let epoch: EpochID
-        /// All that count, each after the records that it follows.
+        /// All counted records, each after the records followed by it.
         let records: [[UInt8]]
     }
 
@@ -30,7 +30,7 @@ final class SnapshotArchiveWriter {
     private var isFinished = false
 
     /// - Parameters:
-    ///   - sealing: `nil` for a file that is not sealed.
+    ///   - sealing: `nil` for an open file.
     ///   - hasPacks: whether packs of documents come along.
     /// - Throws: `inputOutput` if the folder is missing or not writable.
     init(
@@ -57,16 +57,16 @@ final class SnapshotArchiveWriter {
 
     deinit {
         try? handle.close()  // a finished file was synchronized before
-        if !isFinished { _ = try? fileSystem.removeFile(at: temporary) }  // its name marks a temporary file
+        if !isFinished { _ = try? fileSystem.removeFile(at: temporary) }  // the name marks a temporary file
     }
 
-    /// Appends a chunk, or a part of a large value before the chunk that refers to it, once.
+    /// Appends a chunk, or a part of a large value before the referring chunk, once.
     func append(_ file: [UInt8], _ kind: FileKind, checksum: Checksum) throws {
         if !written.insert(checksum).inserted { return }
         try append(sealed(file, kind))
     }
 
-    /// Appends a pack as it lies in the container, after all chunks.
+    /// Appends a pack with the bytes from the container, after all chunks.
     func append(_ pack: [UInt8], _ id: PackID, of device: DeviceID) throws {
         if packsPlace == nil { packsPlace = length }
         var header = ByteWriter()

@@ -12,7 +12,7 @@ struct SnapshotCatalog {
         var device: DeviceID
         var name: SnapshotName
         var checksum: Checksum
-        /// The epoch under which the manifest and all chunks are sealed; `nil` in an open container.
+        /// The epoch of the sealed manifest and of all chunks; `nil` in an open container.
         var epoch: EpochID?
         var manifest: SnapshotManifest
         /// The length of the manifest's file.

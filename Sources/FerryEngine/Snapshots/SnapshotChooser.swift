@@ -3,7 +3,7 @@ import FerryCore
 import FerryLog
 import FerryStore
 
-/// Decides when a replica reads a snapshot: at its beginning, and if a log begins later than the next changeset, or is
+/// Decides when a replica reads a snapshot: at the beginning, and if a log begins later than the next changeset, or is
 /// damaged. Also chooses the snapshot.
 struct SnapshotChooser {
     let replica: Replica
@@ -48,7 +48,7 @@ struct SnapshotChooser {
     /// Reads a snapshot that covers removed or damaged parts of devices' logs.
     /// - Parameters:
     ///   - gaps: for each such device the changeset from which the log is readable again.
-    ///   - undelivered: the gaps that no file fills.
+    ///   - undelivered: the gaps without a file.
     ///   - problems: receives the reasons why suitable snapshots are unreadable.
     /// - Returns: true if a snapshot was read, so the logs hold more to replay.
     func bridge(
@@ -119,7 +119,7 @@ struct SnapshotChooser {
     }
 
     /// True if an error comes from the snapshot's content: claims of more changesets of this device than exist, or
-    /// content that no database can hold.
+    /// content unacceptable to any database.
     private static func isOfWhatItSays(_ error: FerryError) -> Bool {
         [.deviceForked, .database, .internalInconsistency].contains(error.code)
     }

@@ -1,8 +1,8 @@
 import FerryContainer
 import FerryCore
 
-/// Checks that a snapshot's claims are possible: no more of any log than its author announced, no more of this device's
-/// log than exists. A reader that believed a larger claim would never read the changesets still to come.
+/// Checks that a snapshot's claims are possible: no more of any log than announced by the author, no more of this
+/// device's log than exists. A reader that accepted a larger claim would never read the changesets still to come.
 struct SnapshotClaims {
     private let container: Container
     private let own: DeviceID
@@ -12,8 +12,8 @@ struct SnapshotClaims {
     /// - Parameters:
     ///   - own: this device.
     ///   - ownPosition: the end of this device's log.
-    ///   - undelivered: logs whose files never arrived, though other devices know the logs (`Undelivered`). Their authors'
-    ///     claims do not count.
+    ///   - undelivered: logs with files that never arrived, though further devices know the logs (`Undelivered`). Their
+    ///     authors' claims do not count.
     init(_ container: Container, own: DeviceID, _ ownPosition: LogPosition, undelivered: Set<DeviceID> = []) {
         self.undelivered = undelivered
         self.container = container
@@ -36,7 +36,7 @@ struct SnapshotClaims {
         return nil
     }
 
-    /// The last changeset of a device that the container announces; `nil` without a readable file of the device.
+    /// The last changeset of a device by the container; `nil` without a readable file of the device.
     private func end(of device: DeviceID) throws -> UInt64? {
         if device == own { return ownPosition.sequence }
         do {

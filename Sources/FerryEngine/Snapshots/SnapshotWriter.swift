@@ -4,7 +4,7 @@ import FerryLog
 import FerrySchema
 import FerryStore
 
-/// Writes a snapshot of a store into its device's directory: chunks first, then the manifest with their names.
+/// Writes a snapshot of a store into the device's directory: chunks first, then the manifest with their names.
 ///
 /// A present chunk stays as it is. So a writer continues after an interruption, and unchanged chunks of the last
 /// snapshot are not written again.
@@ -54,7 +54,7 @@ final class WrittenParts {
     private(set) var all: [SnapshotManifest.Part] = []
     private var known: Set<Checksum> = []
 
-    /// - Returns: true for a part that did not come before.
+    /// - Returns: true for a new part.
     func note(_ checksum: Checksum, _ byteCount: Int) -> Bool {
         guard known.insert(checksum).inserted else { return false }
         all.append(SnapshotManifest.Part(checksum: checksum, bytes: byteCount))
@@ -65,13 +65,13 @@ final class WrittenParts {
 /// A snapshot in the container, whole and durable.
 struct WrittenSnapshot {
     var name: SnapshotName
-    /// The epoch under which the snapshot is sealed; `nil` in an open container.
+    /// The epoch of the sealed snapshot; `nil` in an open container.
     var epoch: EpochID?
     var manifest: SnapshotManifest
     /// Bytes of newly written files.
     var bytesWritten: Int
     /// Bytes of the manifest and all chunks.
     var bytes: Int
-    /// The vector that the snapshot covers.
+    /// The vector covered by the snapshot.
     var vector: VersionVector { manifest.vector }
 }
