@@ -138,7 +138,8 @@ struct MirrorJSON: Encodable {
         gone = mirror.held
         let standing = mirror.standing
         (conflicts, missing, blocked) = (standing.rivals, standing.absent, standing.blocked)
-        if !standing.named.isEmpty { left = Self.left(standing.named) }
+        let unreadable = standing.unreadable.map { Left(path: $0, reason: "its name is not UTF-8; rename it") }
+        if !(standing.named.isEmpty && unreadable.isEmpty) { left = Self.left(standing.named) + unreadable }
         sinceMilliseconds = mirror.sinceMilliseconds
         code = mirror.problem?.code.rawValue
         reason = mirror.problem?.error().message
@@ -164,6 +165,9 @@ enum MirrorPage {
             for document in standing.named.prefix(named) {
                 try console.answer("  not written: \(Wording.oneLine(document.path)): \(document.reason)")
             }
+            for name in standing.unreadable.prefix(named) {
+                try console.answer("  left out: \(Wording.oneLine(name)): its name is not UTF-8")
+            }
             let more = standing.blocked - min(standing.named.count, named)
             if more > 0 { try console.answer("  not written: \(Wording.count(more, "more document"))") }
             if standing.absent > 0 {
@@ -186,10 +190,16 @@ enum MirrorPage {
         if mirror.standing.blocked > 0 {
             console.warn(mirror.standing.named.sentence(of: mirror.standing.blocked, in: mirror.directory))
         }
+        warnUnreadable(mirror.standing.unreadable, mirror, console)
+    }
+
+    private static func warnUnreadable(_ names: [String], _ mirror: MirrorRecord, _ console: Console) {
+        if !names.isEmpty { console.warn(Wording.oneLine(names.unreadableSentence(in: mirror.directory), limit: 500)) }
     }
 
     /// Warns of documents that are not written, because something stands in their place.
     static func warnBlocked(_ report: MirrorReport, _ mirror: MirrorRecord, _ console: Console) {
+        warnUnreadable(report.unreadable, mirror, console)
         if report.blocked.isEmpty { return }
         console.warn(report.blocked.sentence(of: report.blocked.count, in: mirror.directory))
     }

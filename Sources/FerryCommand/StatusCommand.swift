@@ -49,8 +49,8 @@ struct StatusCommand: DatabaseCommand {
     func perform(_ console: Console) throws {
         let replica = try Replica(path: argument.database)
         let report = try replica.status()
-        if check { return try StatusCheck(report).tell(console) }
         let mirrors = try Mirrors(replica).list()
+        if check { return try StatusCheck(report, mirrors, of: argument.database).tell(console) }
         if console.isJSON {
             return try console.emit(StatusJSON(report: report, mirrors: mirrors.map { MirrorJSON($0) }))
         }

@@ -60,6 +60,13 @@ package final class ContentShelf: Sendable {
         try fileSystem.openFile(at: path(ofPending: id))
     }
 
+    /// Takes a pack from another shelf on the same disk.
+    package func adopt(_ id: PackID, from other: ContentShelf) throws {
+        try prepare("pending")
+        try fileSystem.rename(other.path(ofPending: id), to: path(ofPending: id))
+        try fileSystem.synchronizeDirectory(at: path("pending"))
+    }
+
     /// Removes a pack after the container has the pack durably, or a pack without a row.
     package func removePending(_ id: PackID) throws {
         try fileSystem.removeFile(at: path(ofPending: id))

@@ -75,6 +75,25 @@ package struct DiskScan: Sendable {
     package var left: [Left] = []
     /// What stands there and is neither a file nor a folder of the disk. Nothing is written in its place, or through it.
     package var obstacles: [DiskPath: DiskObstacle] = [:]
+    /// Files and folders with names that are not UTF-8, with a sign in place of what is none. No document is made of them.
+    package var unreadable: [DiskItem] = []
 
     package init() {}
+
+    /// What stands in the way of documents. Somebody may have given a document's file a name that is not UTF-8: the file is there, so
+    /// the document stays.
+    /// - Parameter entries: what the mirror knows of the directory.
+    func obstacles(_ entries: [MirrorEntry], _ rules: DiskRules) -> DiskObstacles {
+        var found = obstacles
+        if !unreadable.isEmpty {
+            let present = Set(items.map(\.path))
+            for entry in entries where !present.contains(entry.path) {
+                let isRenamed = unreadable.contains {
+                    $0.kind == entry.kind && $0.stamp.isSameThing(as: entry.stamp, isFolder: entry.kind == .folder)
+                }
+                if isRenamed { found[entry.path] = .unreadableName }
+            }
+        }
+        return DiskObstacles(found, rules)
+    }
 }

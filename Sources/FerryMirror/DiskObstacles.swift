@@ -6,6 +6,11 @@ package enum DiskObstacle: String, Codable, Hashable, Sendable {
     /// A socket, a pipe, a device.
     case special
     case otherDisk
+    /// The document's own file, under a name that is not UTF-8.
+    case unreadableName
+
+    /// Why no document is made of a file or a folder whose name is not UTF-8.
+    static let unreadable = "its name is not UTF-8; rename it"
 
     /// With its article.
     var words: String {
@@ -13,6 +18,7 @@ package enum DiskObstacle: String, Codable, Hashable, Sendable {
         case .link: "a link"
         case .special: "something that is no file and no folder"
         case .otherDisk: "something of another disk"
+        case .unreadableName: "its file, under a name that is not UTF-8,"
         }
     }
 
@@ -22,6 +28,7 @@ package enum DiskObstacle: String, Codable, Hashable, Sendable {
         case .link: "it is a link, and links do not travel"
         case .special: "it is no file and no folder"
         case .otherDisk: "it lies on another disk"
+        case .unreadableName: Self.unreadable
         }
     }
 }
@@ -92,5 +99,17 @@ package struct DiskObstacles: Sendable {
         return places.values.filter { !used.contains($0.path) }.sorted { $0.path < $1.path }.map {
             DiskScan.Left(path: $0.path.text, reason: $0.obstacle.refusal)
         }
+    }
+}
+
+extension [String] {
+    /// What stays out of a mirror because its name is not UTF-8, in a sentence with what to do.
+    /// - Parameter directory: the mirror's.
+    package func unreadableSentence(in directory: String) -> String {
+        let most = 3
+        let names = prefix(most).map { "“\($0)”" }.joined(separator: ", ")
+        return
+            "\(count == 1 ? "1 name" : "\(count) names") in \(directory) \(count == 1 ? "is" : "are") not UTF-8: \(names)"
+            + (count > most ? ", and more" : "") + ". Nothing of it travels. Rename it."
     }
 }

@@ -41,7 +41,9 @@ package struct MirrorPass<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source 
         try MirrorWork(disk, base).recover(&report)
         let ignoring = try disk.ignoreText().map(IgnoreRules.init) ?? .builtIn
         let scan = try disk.scan(ignoring)
-        let obstacles = DiskObstacles(scan.obstacles, disk.rules)
+        let obstacles = scan.obstacles(try base.entries(), disk.rules)
+        report.unreadable = scan.unreadable.map(\.path.text).sorted()
+        report.left += report.unreadable.map { DiskScan.Left(path: $0, reason: DiskObstacle.unreadable) }
         guard let (waiting, seen) = try takeIn(scan, obstacles, ignoring, &report) else {
             report.left += obstacles.idle([])
             return report

@@ -98,6 +98,8 @@ package struct MirrorReport: Sendable {
     package var left: [DiskScan.Left] = []
     /// Documents that are not written, because something stands in their place.
     package var blocked: [BlockedDocument] = []
+    /// Files and folders of which no document is made, because their names are not UTF-8. `left` has them, too.
+    package var unreadable: [String] = []
     /// Documents under another name than their own.
     package var renamed: [DiskScan.Left] = []
     /// Files that somebody writes, or that are gone for a moment: look again soon.

@@ -27,4 +27,17 @@ final class AlterCommandTests: XCTestCase {
             XCTAssertTrue(outcome.errors.contains("ALTER TABLE"), outcome.errors)
         }
     }
+
+    func testFerrysOwnTablesStay() throws {
+        let workshop = try Workshop()
+        try workshop.begin(isOpen: true)
+        for statement in [
+            "ALTER TABLE ferry_pending DROP COLUMN mask", "alter table FERRY_meta rename to x",
+            "ALTER TABLE main.\"ferry_device\" ADD COLUMN x",
+        ] {
+            try workshop.fail("alter", "a.sqlite", statement, status: 64, code: "invalidArgument")
+        }
+        try workshop.sql("a.sqlite", "UPDATE artist SET name = 'x'")
+        try workshop.succeed("sync", "a.sqlite")
+    }
 }

@@ -39,6 +39,97 @@ final class DocumentsCommandTests: XCTestCase {
 
     // MARK: Adding and looking
 
+    /// The packs that wait lie beside the database, under its former name.
+    func testADatabaseThatIsRenamedBeforeItsDocumentsAreSentSendsThem() throws {
+        for place in ["music.sqlite", "elsewhere/music.sqlite"] {
+            let workshop = try Workshop()
+            try workshop.beginTwo(isOpen: true)
+            for name in ["one", "two"] {
+                try Data(repeating: UInt8(ascii: "x"), count: 70_000 + name.count)
+                    .write(to: URL(fileURLWithPath: workshop.path(name)))
+            }
+            try workshop.succeed("documents", "a.sqlite", "add", "one")
+            try FileManager.default.createDirectory(
+                atPath: workshop.path("elsewhere"), withIntermediateDirectories: false)
+            for suffix in ["", "-wal", "-shm"]
+            where FileManager.default.fileExists(atPath: workshop.path("a.sqlite" + suffix)) {
+                try FileManager.default.moveItem(
+                    atPath: workshop.path("a.sqlite" + suffix), toPath: workshop.path(place + suffix))
+            }
+            try workshop.succeed("documents", place, "add", "two")
+            try workshop.succeed("sync", place)
+            try workshop.succeed("sync", "b.sqlite")
+            for name in ["one", "two"] {
+                try workshop.succeed("documents", "b.sqlite", "get", name, "-o", "got-" + name)
+                XCTAssertEqual(
+                    try Data(contentsOf: URL(fileURLWithPath: workshop.path("got-" + name))),
+                    try Data(contentsOf: URL(fileURLWithPath: workshop.path(name))))
+            }
+        }
+    }
+
+    /// A copy takes nothing from the original.
+    func testACopyLeavesTheOriginalsPacks() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo(isOpen: true)
+        try Data(repeating: 7, count: 70_000).write(to: URL(fileURLWithPath: workshop.path("one")))
+        try workshop.succeed("documents", "a.sqlite", "add", "one")
+        try workshop.sql("a.sqlite", ".backup \(workshop.path("copy.sqlite"))")
+        try workshop.succeed("sync", "copy.sqlite")
+        try workshop.succeed("sync", "a.sqlite")
+        try workshop.succeed("sync", "b.sqlite")
+        try workshop.succeed("documents", "b.sqlite", "get", "one", "-o", "got")
+    }
+
+    func testNamesThatAreNotUTF8AreToldAndDeleteNothing() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo(isOpen: true)
+        for name in ["Ma", "Mb"] {
+            try FileManager.default.createDirectory(
+                atPath: workshop.path(name), withIntermediateDirectories: false)
+        }
+        try workshop.succeed("documents", "a.sqlite", "mirror", "Ma")
+        try workshop.succeed("documents", "b.sqlite", "mirror", "Mb")
+        func shell(_ script: String) throws {
+            XCTAssertEqual(try workshop.run(["bash", "-c", script]).status, 0, script)
+        }
+        try shell(
+            "echo x > Ma/ok.txt; echo y > Ma/soon.txt; mkdir Ma/sub; echo z > Ma/sub/in.txt; touch -d '1 minute ago' Ma/*.txt Ma/sub/*"
+        )
+        try workshop.succeed("sync", "a.sqlite")
+        try workshop.succeed("sync", "b.sqlite")
+        try shell("mv Ma/soon.txt $'Ma/so\\xf6n.txt'; mv Ma/sub $'Ma/s\\xfcb'")
+        // A second look, after what is gone for a moment only.
+        let clock = Date()
+        var outcome = try workshop.succeed("sync", "a.sqlite")
+        while Date().timeIntervalSince(clock) < 2.5 { outcome = try workshop.succeed("sync", "a.sqlite") }
+        try workshop.succeed("sync", "b.sqlite")
+        XCTAssertTrue((outcome.output + outcome.errors).contains("not UTF-8"), outcome.output + outcome.errors)
+        for path in ["Mb/soon.txt", "Mb/sub/in.txt", "Ma/soon.txt", "Ma/sub/in.txt"] {
+            XCTAssertTrue(FileManager.default.fileExists(atPath: workshop.path(path)), path)
+        }
+        for arguments in [["status", "a.sqlite"], ["doctor", "a.sqlite"], ["documents", "a.sqlite", "mirror"]] {
+            let told = try workshop.run([Workshop.binary] + arguments)
+            XCTAssertTrue((told.output + told.errors).contains("not UTF-8"), "\(arguments): \(told.output)")
+        }
+    }
+
+    func testACheckTellsOfAMirrorThatRests() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo(isOpen: true)
+        try FileManager.default.createDirectory(atPath: workshop.path("Ma"), withIntermediateDirectories: false)
+        try workshop.succeed("documents", "a.sqlite", "mirror", "Ma")
+        try workshop.succeed("sync", "b.sqlite")
+        try workshop.succeed("sync", "a.sqlite")
+        XCTAssertEqual(try workshop.ferry("status", "a.sqlite", "--check").status, 0)
+        try FileManager.default.moveItem(atPath: workshop.path("Ma"), toPath: workshop.path("away"))
+        _ = try workshop.ferry("sync", "a.sqlite")
+        let check = try workshop.ferry("status", "a.sqlite", "--check", "--json")
+        XCTAssertEqual(check.status, 69)
+        let concerns = try XCTUnwrap(check.json()["concerns"] as? [[String: Any]])
+        XCTAssertEqual(concerns.map { $0["kind"] as? String }, ["mirrorRests"])
+    }
+
     func testADirectoryIsNoNewVersion() throws {
         let workshop = try Workshop()
         try workshop.begin(isOpen: true)

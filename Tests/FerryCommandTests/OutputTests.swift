@@ -148,8 +148,8 @@ final class OutputTests: XCTestCase {
         func cells(_ text: Substring) -> Int {
             text.reduce(0) { $0 + ("日本語の表🎵".contains($1) ? 2 : 1) }
         }
-        let places = lines.filter { $0.contains("key (id)") }.compactMap { line in
-            line.range(of: "key (id)").map { cells(line[..<$0.lowerBound]) }
+        let places = lines.filter { $0.contains("integer key") }.compactMap { line in
+            line.range(of: "integer key").map { cells(line[..<$0.lowerBound]) }
         }
         XCTAssertEqual(places.count, 4, "\(lines)")
         XCTAssertEqual(Set(places).count, 1, lines.joined(separator: "\n"))

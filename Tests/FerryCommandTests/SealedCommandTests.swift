@@ -184,6 +184,21 @@ final class SealedCommandTests: XCTestCase {
         XCTAssertTrue(exposed.errors.contains("chmod 700"), exposed.errors)
     }
 
+    func testNewKeysLeaveMirrorsAlone() throws {
+        let workshop = try beginTwo()
+        try FileManager.default.createDirectory(atPath: workshop.path("Ma"), withIntermediateDirectories: false)
+        _ = try run(workshop, "laptop", ["documents", "a.sqlite", "mirror", "Ma"])
+        _ = try run(workshop, "laptop", ["keys", "a.sqlite", "renew"])
+        try Data("dear".utf8).write(to: URL(fileURLWithPath: workshop.path("Ma/letter.txt")))
+        let long = [FileAttributeKey.modificationDate: Date(timeIntervalSinceNow: -60)]
+        try FileManager.default.setAttributes(long, ofItemAtPath: workshop.path("Ma/letter.txt"))
+        let synced = try run(workshop, "laptop", ["sync", "a.sqlite"])
+        XCTAssertFalse((synced.output + synced.errors).contains("rests"), synced.errors)
+        _ = try run(workshop, "phone", ["sync", "b.sqlite"])
+        XCTAssertTrue(
+            try run(workshop, "phone", ["documents", "b.sqlite", "list"]).output.contains("letter.txt"))
+    }
+
     func testADeviceThatWasRemovedAndCameBackIsToldInTwoWords() throws {
         let workshop = try beginTwo()
         let code = try String(contentsOfFile: workshop.recovery, encoding: .utf8)

@@ -101,6 +101,7 @@ extension Replica {
     /// - Parameter isThorough: true: list the device's own files; false: read only the head.
     /// - Returns: the renewal; `nil` if all is well.
     func recognise(_ container: Container, isThorough: Bool) throws -> Renewal? {
+        try bringShelfAlong()
         let former = try store.fingerprint()
         if isCopied(since: former) { return try becomeNewDevice(.copied, container) }
         // The listing of a remote container may be older than what a copy of this database published.

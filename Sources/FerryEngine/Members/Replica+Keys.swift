@@ -57,13 +57,23 @@ extension Replica {
     }
 
     /// Gives this device new keys, under a new ID, and removes the former keys: for keys in danger.
-    /// - Throws: as `rotateKeys`.
+    /// - Throws: as `rotateKeys`. Call again after a failure: an interrupted renewal goes on.
     package func renewKeys() throws -> Renewal {
         try betweenSyncs { container in
-            let former = identity.device
-            let renewal = try becomeNewDevice(.keys, container)
-            container = try openContainer()
-            try publishRecords(container)
+            let renewal: Renewal
+            let former: DeviceID
+            if let interrupted = try store.renewedKeys(), interrupted != identity.device {
+                // The new keys are in use, and the keys in danger count still.
+                former = interrupted
+                renewal = Renewal(
+                    reason: .keys, formerDevice: former.description, device: identity.device.description, sentAgain: 0)
+            } else {
+                former = identity.device
+                try store.note(renewedKeys: former)
+                renewal = try becomeNewDevice(.keys, container)
+                container = try openContainer()
+                try publishRecords(container)
+            }
             var membership = try requiredMembership()
             let staying = membership.roster.members.keys.filter { $0 != former }
             let acts: [MemberAct] = [
@@ -72,6 +82,7 @@ extension Replica {
             ]
             try say(acts, &membership, container)
             try environment.keys.remove(former)
+            try store.note(renewedKeys: nil)
             return renewal
         }
     }

@@ -80,7 +80,7 @@ extension Replica {
 
     /// The devices from which nothing is expected any more: removed and departed devices. None without a has no key,
     /// because nothing is known of the members then.
-    func devicesThatAreOut() throws -> Set<DeviceID> {
+    package func devicesThatAreOut() throws -> Set<DeviceID> {
         do {
             guard let roster = try membership()?.roster else { return [] }
             return Set(roster.removed.keys).union(roster.left.keys)

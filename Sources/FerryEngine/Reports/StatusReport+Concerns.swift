@@ -17,6 +17,8 @@ extension StatusReport {
             case noAccess
             /// The last sync failed because of the folder or a file in the folder.
             case failing
+            /// A mirror of documents on this device rests: its directory is away, or a person has to confirm deletions.
+            case mirrorRests
             /// Files of another device are late, or its clock is ahead. Mostly that passes.
             case late
             /// Changes wait to be sent or taken in. A concern only if that lasts.
@@ -30,6 +32,13 @@ extension StatusReport {
         public var message: String
         /// Since when, in milliseconds since the Unix epoch; `nil` if unknown.
         public var sinceMilliseconds: Int64?
+
+        package init(kind: Kind, device: String? = nil, message: String, sinceMilliseconds: Int64? = nil) {
+            self.kind = kind
+            self.device = device
+            self.message = message
+            self.sinceMilliseconds = sinceMilliseconds
+        }
     }
 
     /// What a monitor should report, the worst first; empty if all is well. Silent devices, conflicts and hidden rows are no concerns:
@@ -81,7 +90,16 @@ extension StatusReport {
             let names = unseenTables.joined(separator: ", ")
             found.append(Concern(kind: .waiting, message: "Made anew since the last sync: \(names)."))
         }
-        let order: [Concern.Kind] = [.differs, .damage, .needsApp, .unreachable, .noAccess, .failing, .late, .waiting]
+        return Concern.inOrder(found)
+    }
+}
+
+extension StatusReport.Concern {
+    /// Concerns, the worst first.
+    package static func inOrder(_ found: [Self]) -> [Self] {
+        let order: [Kind] = [
+            .differs, .damage, .needsApp, .unreachable, .noAccess, .failing, .mirrorRests, .late, .waiting,
+        ]
         return order.flatMap { kind in found.filter { $0.kind == kind } }
     }
 }

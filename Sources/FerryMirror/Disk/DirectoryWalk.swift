@@ -67,8 +67,8 @@ final class DirectoryWalk {
         Self.failure(SystemCallError(call: call, number: errno), root + "/" + path.text)
     }
 
-    /// The names in an open folder, and how many are not UTF-8.
-    func names(_ descriptor: Int32, _ path: DiskPath) throws -> (names: [String], unreadable: Int) {
+    /// The names in an open folder; names that are not UTF-8 as their bytes, with a NUL at the end.
+    func names(_ descriptor: Int32, _ path: DiskPath) throws -> (names: [String], unreadable: [[CChar]]) {
         let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0 else { throw failure("openat", path) }
         guard let stream = fdopendir(copy) else {
@@ -77,14 +77,15 @@ final class DirectoryWalk {
             throw error
         }
         defer { closedir(stream) }
-        var (names, unreadable) = ([String](), 0)
+        var (names, unreadable) = ([String](), [[CChar]]())
         while true {
             errno = 0
             guard let entry = readdir(stream) else { break }
             // d_name ends in a NUL within the entry of readdir; the entry is valid until the next call.
             let start = UnsafeRawPointer(entry) + MemoryLayout<dirent>.offset(of: \.d_name)!
-            guard let name = String(validatingCString: start.assumingMemoryBound(to: CChar.self)) else {
-                unreadable += 1
+            let bytes = start.assumingMemoryBound(to: CChar.self)
+            guard let name = String(validatingCString: bytes) else {
+                unreadable.append(Array(UnsafeBufferPointer(start: bytes, count: strlen(bytes) + 1)))
                 continue
             }
             if name != ".", name != ".." { names.append(name) }

@@ -165,9 +165,11 @@ package final class MirrorDirectory: MirrorDisk {
         guard let folder = try walk.openFolder(path) else { return [] }
         var folders: [DiskPath] = []
         let (names, unreadable) = try walk.names(folder.number, path)
-        if unreadable > 0 {
-            scan.left.append(
-                .init(path: path.text, reason: "\(unreadable) names in it are not UTF-8; rename those files"))
+        for name in unreadable {
+            var status = stat()
+            guard fstatat(folder.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { continue }
+            let place = path.appending(String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
+            if let item = Self.item(place, status, ferry_birth(folder.number, name)) { scan.unreadable.append(item) }
         }
         for name in names.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
             let place = path.appending(name)
@@ -273,7 +275,7 @@ package final class MirrorDirectory: MirrorDisk {
     package func removeFolder(at path: DiskPath) throws -> Bool {
         guard let inside = try walk.openFolder(path) else { return false }
         let (names, unreadable) = try walk.names(inside.number, path)
-        guard unreadable == 0, names.allSatisfy(IgnoreRules.isLitter) else { return false }
+        guard unreadable.isEmpty, names.allSatisfy(IgnoreRules.isLitter) else { return false }
         for name in names { unlinkat(inside.number, name, 0) }
         return try walk.inFolder(of: path) { folder, name in
             guard unlinkat(folder, name, AT_REMOVEDIR) == 0 else {

@@ -35,6 +35,8 @@ package struct MirrorStanding: Hashable, Sendable {
     /// Documents that something stands in the way of, and the first of them.
     package var blocked = 0
     package var named: [BlockedDocument] = []
+    /// The first of the files and folders whose names are not UTF-8.
+    package var unreadable: [String] = []
 
     /// So many blocked documents are named at most.
     package static let maximumNamed = 200
@@ -44,6 +46,7 @@ package struct MirrorStanding: Hashable, Sendable {
     init(_ report: MirrorReport) {
         (absent, rivals, blocked) = (report.missing, report.conflicts, report.blocked.count)
         named = Array(report.blocked.prefix(Self.maximumNamed))
+        unreadable = Array(report.unreadable.prefix(Self.maximumNamed))
     }
 }
 
@@ -105,12 +108,15 @@ struct MirrorTable {
     func standings() throws -> [MirrorID: MirrorStanding] {
         guard try DocumentTables.areMirrorStandingsMade(connection) else { return [:] }
         var found: [MirrorID: MirrorStanding] = [:]
-        try connection.forEachRow("SELECT mirror, absent, rivals, blocked, named FROM ferry_mirror_standing") { row in
+        try connection.forEachRow(
+            "SELECT mirror, absent, rivals, blocked, named, unreadable FROM ferry_mirror_standing"
+        ) { row in
             guard let mirror: MirrorID = row.id(0) else { return }
             var standing = MirrorStanding()
             (standing.absent, standing.rivals, standing.blocked) = (row.int(1), row.int(2), row.int(3))
             // Names that another Ferry wrote otherwise are told by the next pass.
             standing.named = (try? JSONDecoder().decode([BlockedDocument].self, from: Data(row.string(4).utf8))) ?? []
+            standing.unreadable = (try? JSONDecoder().decode([String].self, from: Data(row.string(5).utf8))) ?? []
             found[mirror] = standing
         }
         return found
@@ -118,10 +124,14 @@ struct MirrorTable {
 
     func put(_ standing: MirrorStanding, of mirror: MirrorID) throws {
         let named = String(decoding: try JSONEncoder().encode(standing.named), as: UTF8.self)
+        let unreadable = String(decoding: try JSONEncoder().encode(standing.unreadable), as: UTF8.self)
         try connection.execute(
-            "INSERT OR REPLACE INTO ferry_mirror_standing(mirror, absent, rivals, blocked, named) VALUES (?, ?, ?, ?, ?)",
+            """
+            INSERT OR REPLACE INTO ferry_mirror_standing(mirror, absent, rivals, blocked, named, unreadable)
+            VALUES (?, ?, ?, ?, ?, ?)
+            """,
             .blob(mirror.bytes[...]), .integer(Int64(standing.absent)), .integer(Int64(standing.rivals)),
-            .integer(Int64(standing.blocked)), .text(named))
+            .integer(Int64(standing.blocked)), .text(named), .text(unreadable))
     }
 
     // MARK: Entries

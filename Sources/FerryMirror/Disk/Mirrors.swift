@@ -162,11 +162,26 @@ package struct Mirrors: Sendable {
         }
     }
 
+    /// True for an ID that this database had, and that counts no more: this device got new keys, or was removed and let in again. A copy
+    /// of the database that is in use has another ID, which counts.
+    private func isFormerAndOut(_ device: DeviceID) throws -> Bool {
+        guard device != replica.identity.device,
+            try replica.store.reading().formerDevices.contains(where: { $0.device == device })
+        else { return false }
+        return try replica.devicesThatAreOut().contains(device)
+    }
+
     /// Opens the directory of a mirror.
     /// - Throws: `mirrorMissing` where the directory is away, empty or another's.
     package func open(_ mirror: MirrorRecord) throws -> MirrorDirectory {
         let directory = try MirrorDirectory(root: mirror.directory)
         guard let marker = MirrorMarker.read(mirror.directory) else { throw Self.unmarked(mirror.directory) }
+        if marker.mirror == mirror.id, try isFormerAndOut(marker.device) {
+            try MirrorMarker(
+                mirror: mirror.id, container: replica.identity.container, device: replica.identity.device
+            ).write(mirror.directory)
+            return directory
+        }
         guard marker.mirror == mirror.id, marker.device == replica.identity.device else {
             throw FerryError(
                 .mirrorMissing,

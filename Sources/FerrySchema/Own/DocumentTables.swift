@@ -73,13 +73,13 @@ package enum DocumentTables {
             modified INTEGER, changed INTEGER, executable INTEGER, missing INTEGER,
             PRIMARY KEY(mirror, document, rival)) WITHOUT ROWID;
         -- What the last pass of each mirror left: how many documents are not written, because their bytes are not here (`absent`) or
-        -- something stands in their place (`blocked`), how many have rivals, and the first of the blocked ones as JSON.
+        -- something stands in their place (`blocked`), how many have rivals, the first of the blocked ones as JSON, and the first names that are not UTF-8.
         CREATE TABLE \(standings)
         """
 
     private static let standings =
         "ferry_mirror_standing(mirror BLOB PRIMARY KEY NOT NULL, absent INTEGER NOT NULL, rivals INTEGER NOT NULL, "
-        + "blocked INTEGER NOT NULL, named TEXT NOT NULL) WITHOUT ROWID;"
+        + "blocked INTEGER NOT NULL, named TEXT NOT NULL, unreadable TEXT NOT NULL) WITHOUT ROWID;"
 
     package static let content = "ferry_content"
     package static let pack = "ferry_pack"

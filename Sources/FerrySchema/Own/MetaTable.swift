@@ -62,6 +62,10 @@ package struct MetaTable {
         case device
         /// The database's place at the last use (`StoreFingerprint`).
         case fingerprint
+        /// The database's path at the last use. The bytes of documents that wait lie beside that path, if the database was moved alone.
+        case path
+        /// The device whose keys are being replaced, until others know that these keys count no more (`Replica.renewKeys`).
+        case renewedKeys
         /// The IDs of this database before the present ID, as `PreviousIdentity.text`.
         case formerDevices
         /// The raw value of the hybrid clock.

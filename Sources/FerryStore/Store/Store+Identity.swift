@@ -97,4 +97,23 @@ extension Store {
     package func note(_ fingerprint: StoreFingerprint) throws {
         try note { try MetaTable(connection: $0).set(.fingerprint, fingerprint.text) }
     }
+
+    /// The device whose keys are being replaced; `nil` if none are.
+    package func renewedKeys() throws -> DeviceID? {
+        try read { try MetaTable(connection: $0).string(.renewedKeys).flatMap { DeviceID($0) } }
+    }
+
+    /// Records whose keys are being replaced, in a transaction of its own. Durable on return.
+    package func note(renewedKeys device: DeviceID?) throws {
+        try note(durably: true) { connection in
+            let meta = MetaTable(connection: connection)
+            if let device { try meta.set(.renewedKeys, device.hex) } else { try meta.remove(.renewedKeys) }
+        }
+    }
+
+    /// The path of the database at its last sync; `nil` before the first.
+    package func notedPath() throws -> String? { try read { try MetaTable(connection: $0).string(.path) } }
+
+    /// Saves the database's present path.
+    package func note(path: String) throws { try note { try MetaTable(connection: $0).set(.path, path) } }
 }

@@ -27,11 +27,23 @@ struct SchemaAlteration {
             let columns = RenamedColumns(connection, tracking.surroundings)
             let formerColumns = try columns.columns()
             let tables = try tracking.dropCaptureTriggers()
+            let own = try ownTables()
             try connection.executeScript(sql)
+            guard try ownTables() == own else {
+                throw FerryError(
+                    .invalidArgument, "The statement changes a table of Ferry's own. Such a table stays as it is.")
+            }
             try tracking.update(
                 rowsAreOld: false, triggered: tables, names: renamed.names(of: before),
                 columns: columns.renamed(since: formerColumns, before))
         }
+    }
+
+    /// Ferry's own tables, as their texts.
+    private func ownTables() throws -> [[FieldValue]] {
+        let own = try OwnNames(connection)
+        return try connection.rows("SELECT name, sql FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+            .filter { own.contains(table: $0[0].text) }
     }
 }
 

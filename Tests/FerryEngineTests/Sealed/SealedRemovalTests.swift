@@ -251,6 +251,31 @@ final class SealedRemovalTests: XCTestCase {
         try home.assertAgreement([0, 1, 2], ["first", "with new keys"], members: 3)
     }
 
+    /// The process dies once the new keys are in use: the keys in danger must not stay a member.
+    func testAnInterruptedRenewalOfKeysGoesOn() throws {
+        let home = try threeDevices()
+        let former = try home.device(1)
+        _ = try home.replica(1).store.note(renewedKeys: former)
+        _ = try home.replica(1).lock.withLock {
+            try home.replica(1).becomeNewDevice(.keys, home.replica(1).openContainer())
+        }
+        let present = try home.device(1)
+        XCTAssertNotEqual(present, former)
+        try home.settle()
+        XCTAssertNil(try home.roster(0).removed[former], "it died before")
+        let renewal = try home.replica(1).renewKeys()
+        XCTAssertEqual(renewal.formerDevice, former.description)
+        XCTAssertEqual(try home.device(1), present)
+        try home.assertAgreement([0, 1, 2], ["first"], members: 3)
+        XCTAssertNotNil(try home.roster(0).removed[former])
+        XCTAssertNil(try home.computers[1].keys.load(former))
+        XCTAssertNil(try home.replica(1).store.renewedKeys())
+        // The next renewal is another one.
+        _ = try home.replica(1).renewKeys()
+        try home.assertAgreement([0, 1, 2], ["first"], members: 3)
+        XCTAssertNotNil(try home.roster(0).removed[present])
+    }
+
     func testAKeyStoreThatSawMoreHoldsAnOldFolderBack() throws {
         let home = try threeDevices()
         let device = try home.device(1)

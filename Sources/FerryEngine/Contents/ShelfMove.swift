@@ -1,0 +1,43 @@
+import FerryContainer
+import FerryContent
+import FerryCore
+import FerryStore
+import Foundation
+
+extension Replica {
+    /// Brings the packs that wait to be published along where the database was renamed or moved, and its directory of contents was not.
+    /// Otherwise others would get the names of documents, and never the bytes. Call before anything is published.
+    /// - Throws: `contentNotHere` where the packs lie on another disk; the message says how to move them. Nothing is published then.
+    func bringShelfAlong() throws {
+        if store.path.isEmpty { return }
+        let path = Self.absolutePath(store.path)
+        let former = try store.notedPath()
+        if former == path { return }
+        if let former {
+            let files = environment.fileSystem
+            let old = ContentShelf(besideDatabase: former, fileSystem: files, random: environment.random)
+            // A database at the former path has its packs itself: this database is a copy.
+            if !FileManager.default.fileExists(atPath: former), try files.item(at: old.root) == .directory {
+                try take(old)
+            }
+        }
+        try store.note(path: path)
+    }
+
+    private func take(_ old: ContentShelf) throws {
+        let waiting = try old.pendingPacks()
+        do {
+            if try environment.fileSystem.item(at: shelf.root) == .missing {
+                return try environment.fileSystem.rename(old.root, to: shelf.root)
+            }
+            for pack in waiting { try shelf.adopt(pack, from: old) }
+        } catch let error as FerryError {
+            // What is in the container can be fetched again.
+            if waiting.isEmpty { return }
+            throw FerryError(
+                .contentNotHere,
+                "The database was moved without \(old.root), where bytes of documents wait to be published. Move that directory to "
+                    + "\(shelf.root), and sync again.", path: old.root, cause: error)
+        }
+    }
+}
