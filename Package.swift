@@ -240,7 +240,7 @@ if Context.environment["FERRY_FUZZ"] != nil {
             name: "FuzzTargets",
             dependencies: [
                 "FerryEngine", "FerryStore", "FerrySchema", "FerryContainer", "FerryContent", "FerryMembers",
-                "FerrySeal", "FerryLog", "FerryMerge",
+                "FerryMirror", "FerrySeal", "FerryLog", "FerryMerge",
                 "FerryCore", .product(name: "Crypto", package: "swift-crypto"),
             ],
             path: "Tests/Fuzz/Targets", exclude: ["CorpusTests.swift"], swiftSettings: strict),
@@ -255,7 +255,7 @@ if Context.environment["FERRY_FUZZ"] != nil {
             name: "FerryFuzzTests",
             dependencies: [
                 "FerryEngine", "FerryStore", "FerrySchema", "FerryContainer", "FerryContent", "FerryMembers",
-                "FerrySeal", "FerryLog", "FerryMerge",
+                "FerryMirror", "FerrySeal", "FerryLog", "FerryMerge",
                 "FerryCore", .product(name: "Crypto", package: "swift-crypto"),
             ],
             path: "Tests/Fuzz/Targets", swiftSettings: strict))

@@ -72,7 +72,7 @@ enum DiskFiles {
     /// - Returns: the bytes.
     /// - Throws: `nameTaken` for an existing file, `inputOutput`.
     static func copy(
-        _ source: String, to target: String, overwriting: Bool, isExecutable: Bool, modifiedMicroseconds: Int64
+        _ source: String, to target: String, overwriting: Bool, isExecutable: Bool, modifiedMicroseconds: Int64?
     ) throws -> Int {
         let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (overwriting ? O_TRUNC : O_EXCL)
         let descriptor = open(target, flags, isExecutable ? 0o777 : 0o666)
@@ -87,6 +87,7 @@ enum DiskFiles {
         }
         let output = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         let bytes = try copy(source, to: output)
+        guard let modifiedMicroseconds else { return bytes }
         let (seconds, rest) = modifiedMicroseconds.quotientAndRemainder(dividingBy: 1_000_000)
         let time = timespec(tv_sec: Int(seconds), tv_nsec: Int(max(rest, 0)) * 1000)
         // A disk without such times keeps the document all the same.
@@ -94,17 +95,23 @@ enum DiskFiles {
         return bytes
     }
 
-    /// Writes all shown documents into a directory, with their folders.
-    /// - Returns: how many documents.
-    /// - Throws: `nameTaken` for a directory with entries; `contentNotHere`, `contentLost`, `inputOutput`. Files
-    ///   written by then stay.
-    static func write(_ documents: DocumentAccess, to directory: String) throws -> Int {
+    /// What was written out of a database that keeps no documents any more.
+    struct Written: Encodable {
+        var documents = 0
+        var attachments = 0
+        /// The directory with the attachments: each file has its content's ID in hexadecimal digits as its name, as `hex(column)` tells.
+        var attachmentsDirectory: String?
+    }
+
+    /// Writes all documents that are shown into a directory, with their folders, and all attachments into a directory therein.
+    /// - Throws: `nameTaken` for a directory that is not empty; `contentNotHere`, `contentLost`, `inputOutput`. What was written by then stays.
+    static func write(_ documents: DocumentAccess, to directory: String) throws -> Written {
         let files = FileManager.default
         // A missing directory is made below.
         if let names = try? files.contentsOfDirectory(atPath: directory), !names.isEmpty {
             throw FerryError(.nameTaken, "The directory is not empty. Name another one.", path: directory)
         }
-        var count = 0
+        var written = Written()
         func make(_ path: String) throws {
             do {
                 try files.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -125,10 +132,30 @@ enum DiskFiles {
                 _ = try copy(
                     source.path, to: target, overwriting: false, isExecutable: source.isExecutable,
                     modifiedMicroseconds: source.modifiedMicroseconds)
-                count += 1
+                written.documents += 1
             }
         }
-        return count
+        let attached = try documents.replica.store.attachedContents()
+        if attached.isEmpty { return written }
+        let place = try freeName("Attachments", in: directory)
+        try make(place)
+        for content in attached {
+            let source = try documents.replica.contentFile(content)
+            _ = try copy(
+                source, to: place + "/" + content.hex.uppercased(), overwriting: false, isExecutable: false,
+                modifiedMicroseconds: nil)
+            written.attachments += 1
+        }
+        written.attachmentsDirectory = place
+        return written
+    }
+
+    /// A name that no document has.
+    private static func freeName(_ name: String, in directory: String) throws -> String {
+        let names = Set(try FileManager.default.contentsOfDirectory(atPath: directory).map { $0.lowercased() })
+        var (free, number) = (name, 2)
+        while names.contains(free.lowercased()) { (free, number) = ("\(name) (\(number))", number + 1) }
+        return directory + "/" + free
     }
 
     static func copyToStandardOutput(_ source: String) throws { _ = try copy(source, to: .standardOutput) }

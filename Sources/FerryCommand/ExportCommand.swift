@@ -129,11 +129,12 @@ struct ImportCommand: DatabaseCommand {
     var name: String?
 
     @Option(
-        help: "Write the documents of a plain database into this directory. It must be empty, or not there.",
+        help:
+            "Write documents and attachments of a plain database into this directory. It must be empty, or not there.",
         completion: .directory)
     var documents: String?
 
-    @Flag(help: "The documents of a plain database may go.") var discardDocuments = false
+    @Flag(help: "Documents and attachments of a plain database may go.") var discardDocuments = false
 
     @OptionGroup var enrolling: EnrolmentOptions
     @OptionGroup var output: OutputOptions

@@ -19,8 +19,9 @@ struct LeaveCommand: DatabaseCommand {
             not published yet reach nobody any more: run `ferry sync` first if they should. In a sealed container it tells the \
             others, and forgets the keys of the device.
 
-            A database with documents or attachments is refused, until you say where the documents are to be written, or that they \
-            may go. Documents that this device has not fetched are fetched for that. Contents of attachments are not written.
+            A database with documents or attachments is refused, until you say where their bytes are to be written, or that they \
+            may go. What this device has not fetched is fetched for that. The bytes of attachments lie in “Attachments” therein, \
+            each in a file that has the content's ID as its name: the one that hex(column) tells. The rows keep these IDs.
 
             Examples:
               ferry sync music.sqlite && ferry leave music.sqlite
@@ -29,7 +30,8 @@ struct LeaveCommand: DatabaseCommand {
 
     @OptionGroup var argument: DatabaseArgument
     @Option(
-        help: "Write all documents into this directory first. It must be empty, or not there.", completion: .directory)
+        help: "Write documents and attachments into this directory first. It must be empty, or not there.",
+        completion: .directory)
     var documents: String?
 
     @Flag(help: "Documents and attachments may go.") var discardDocuments = false
@@ -55,9 +57,17 @@ struct LeaveCommand: DatabaseCommand {
         let name = Wording.shellWord(replica.identity.deviceName)
         // A copy without a sync has no place in the container yet.
         let hasOthers = try !replica.isCopied() && replica.devices().devices.count > 1
+        let attachments = try replica.store.attachedContents().count
+        var written: DiskFiles.Written?
         if let documents {
-            let count = try DiskFiles.write(DocumentAccess(replica), to: documents)
-            try console.say("\(Wording.count(count, "document is", "documents are")) in \(documents).")
+            let found = try DiskFiles.write(DocumentAccess(replica), to: documents)
+            try console.say("\(Wording.count(found.documents, "document is", "documents are")) in \(documents).")
+            if let place = found.attachmentsDirectory {
+                try console.say(
+                    "\(Wording.count(found.attachments, "attachment is", "attachments are")) in \(place), each under its ID."
+                )
+            }
+            written = found
         }
         let mirrors = try Mirrors(replica).list()
         let report: LeaveReport
@@ -69,10 +79,15 @@ struct LeaveCommand: DatabaseCommand {
         }
         // The files of a mirror stay.
         for mirror in mirrors { Mirrors.removeMarker(of: mirror) }
-        if console.isJSON { return try console.emit(report) }
+        if console.isJSON { return try console.emit(LeaveJSON(report: report, written: written)) }
         try console.say(
             "\(argument.database) belongs to no container any more; its rows stay. "
                 + "The container in \(report.container) stays for the other devices.")
+        if attachments > 0, written == nil {
+            console.warn(
+                "The bytes of \(Wording.count(attachments, "attachment")) are not on this device any more; the rows keep their IDs."
+            )
+        }
         try tell(askers: report.askers, console)
         if let keys = report.rememberedKeys {
             try console.say(
@@ -117,5 +132,19 @@ struct LeaveCommand: DatabaseCommand {
         try console.say(
             "The table ferry_replay stays, with a 0 in it, because the app asks it: " + askers.joined(separator: ", ")
                 + ".")
+    }
+}
+
+/// What `leave` did, as the JSON output has it.
+private struct LeaveJSON: Encodable {
+    let report: LeaveReport
+    let written: DiskFiles.Written?
+
+    private enum CodingKeys: String, CodingKey { case written }
+
+    func encode(to encoder: any Encoder) throws {
+        try report.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(written, forKey: .written)
     }
 }

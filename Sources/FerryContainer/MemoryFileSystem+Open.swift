@@ -55,11 +55,13 @@ extension MemoryFileSystem {
 private final class MemoryOpenFile: WritableFile, @unchecked Sendable {
     private let file: MemoryFile
     private let path: String
+    private let ending: Substring
     private let files: MemoryFileSystem
 
     init(_ file: MemoryFile, _ path: String, in files: MemoryFileSystem) {
         self.file = file
         self.path = path
+        ending = path.lastIndex(of: ".").map { path[path.index(after: $0)...] } ?? ""
         self.files = files
     }
 
@@ -68,10 +70,11 @@ private final class MemoryOpenFile: WritableFile, @unchecked Sendable {
     func version() throws -> FileVersion { try files.look { _ in file.version } }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws -> Int {
-        try files.look { _ in
+        try files.look { state in
             guard offset < file.content.count else { return 0 }
             let part = file.content[offset..<min(file.content.count, offset + buffer.count)]
             buffer.copyBytes(from: part)
+            state.readBytes[ending, default: 0] += part.count
             return part.count
         }
     }

@@ -47,6 +47,8 @@ package final class MemoryFileSystem: FileSystem {
         var root = MemoryDirectory(number: 0)
         var steps: [Mutation: Int] = [:]
         var readCount = 0
+        /// The bytes that were read of open files, by the last part of their names.
+        var readBytes: [Substring: Int] = [:]
         var listingCount = 0
         var fault: (kind: Fault, stepsBefore: Int)?
         var isKilled = false
@@ -100,6 +102,9 @@ package final class MemoryFileSystem: FileSystem {
     package func stepCount(of mutation: Mutation) -> Int { state.withLock { $0.steps[mutation, default: 0] } }
     /// How many files were looked for by `readFile`.
     package var readCount: Int { state.withLock { $0.readCount } }
+
+    /// How many bytes were read by ranges, of files with an ending: `pack`.
+    package func readBytes(ofFilesEnding ending: String) -> Int { state.withLock { $0.readBytes[ending[...]] ?? 0 } }
     /// How many directories were looked for by `entryNames`.
     package var listingCount: Int { state.withLock { $0.listingCount } }
 

@@ -721,6 +721,61 @@ final class DocumentsCommandTests: XCTestCase {
         XCTAssertEqual(try workshop.succeed("documents", "get", "a.sqlite", "Scores/notes.md", "-o", "-").output, "one")
     }
 
+    /// A photo whose image is a content that no document has, and one whose image is a document's.
+    private func attached() throws -> (workshop: Workshop, ids: [String]) {
+        let workshop = try two()
+        try workshop.sql("a.sqlite", "CREATE TABLE photo(id INTEGER PRIMARY KEY, image BLOB)")
+        try workshop.succeed("documents", "a.sqlite", "attachments", "--add", "photo.image")
+        try write(workshop, "picture", String(repeating: "picture ", count: 2000))
+        try workshop.succeed("documents", "add", "a.sqlite", "picture")
+        let documents = try workshop.succeed("documents", "a.sqlite", "list", "--json").json()["documents"]
+        let ids = try ["picture", "Scores/notes.md"].map { path in
+            try XCTUnwrap(
+                (documents as? [[String: Any]])?.first { $0["path"] as? String == path }?["content"] as? String)
+        }
+        for id in ids { try workshop.sql("a.sqlite", "INSERT INTO photo(image) VALUES (x'\(id)')") }
+        try workshop.succeed("documents", "a.sqlite", "remove", "picture")
+        try syncAll(workshop)
+        return (workshop, ids)
+    }
+
+    func testLeavingWritesAttachments() throws {
+        let (workshop, ids) = try attached()
+        try workshop.fail(
+            "leave", "a.sqlite", status: 65, code: "documentsPresent", mentioning: "1 document and 2 attachments")
+        let left = try workshop.succeed("leave", "a.sqlite", "--documents", "out", "--json").json()
+        let written = try XCTUnwrap(left["written"] as? [String: Any])
+        XCTAssertEqual(written["documents"] as? Int, 1)
+        XCTAssertEqual(written["attachments"] as? Int, 2)
+        XCTAssertEqual(written["attachmentsDirectory"] as? String, "out/Attachments")
+        XCTAssertEqual(try read(workshop, "out/Scores/notes.md"), "one")
+        let texts = [String(repeating: "picture ", count: 2000), "one"]
+        let names = try workshop.sql("a.sqlite", "SELECT hex(image) FROM photo ORDER BY id")
+            .split(separator: "\n").map(String.init)
+        XCTAssertEqual(names.map { $0.lowercased() }, ids.map { $0.lowercased() })
+        for (name, text) in zip(names, texts) {
+            XCTAssertEqual(try read(workshop, "out/Attachments/" + name), text)
+        }
+    }
+
+    func testLeavingWithoutAttachmentsSaysWhatIsGone() throws {
+        let (workshop, _) = try attached()
+        let left = try workshop.succeed("leave", "a.sqlite", "--discard-documents")
+        XCTAssertTrue(left.errors.contains("The bytes of 2 attachments are not on this device any more"), left.errors)
+        XCTAssertEqual(
+            try workshop.sql("a.sqlite", "SELECT count(*) FROM photo").trimmingCharacters(in: .newlines), "2")
+    }
+
+    func testAPlainDatabaseOfAFileHasItsAttachmentsWritten() throws {
+        let (workshop, ids) = try attached()
+        try workshop.succeed("documents", "a.sqlite", "remove", "Scores")
+        try workshop.succeed("export", "a.sqlite", "all.ferry")
+        try workshop.fail(
+            "import", "plain.sqlite", "all.ferry", status: 65, code: "documentsPresent", mentioning: "2 attachments")
+        try workshop.succeed("import", "plain.sqlite", "all.ferry", "--documents", "papers")
+        XCTAssertEqual(try read(workshop, "papers/Attachments/" + ids[1].uppercased()), "one")
+    }
+
     func testLeavingWithDocumentsWritesIntoNoFullDirectory() throws {
         let workshop = try two()
         try FileManager.default.createDirectory(atPath: workshop.path("full"), withIntermediateDirectories: false)

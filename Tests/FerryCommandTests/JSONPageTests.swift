@@ -212,7 +212,7 @@ private final class Scenario {
         try damage()
         try hold("leave", ["leave", "o.sqlite"])
         try hold("error", ["leave", "a.sqlite"], status: 65)
-        try hold("leave", ["leave", "a.sqlite", "--discard-documents"])
+        try hold("leave", ["leave", "a.sqlite", "--documents", "left"])
     }
 
     /// What `verify`, `sync` and `status` tell of damage.

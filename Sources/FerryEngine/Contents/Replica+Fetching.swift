@@ -92,6 +92,7 @@ extension Replica {
                 break
             }
             switch try fetcher.fill(item.content) {
+            case .done(.whole): news.append((item.content, nil))  // it was stored here, or another process fetched it
             case .done(let outcome): try note(item, outcome)
             case .filled(let content):
                 filled.append((item, content))
@@ -105,8 +106,8 @@ extension Replica {
     }
 
     /// So many contents, or bytes of them, are completed together at most. Each has an open file.
-    private static let completedTogether = 64
-    private static let completedBytes = 16 << 20
+    static let completedTogether = 64
+    static let completedBytes = 16 << 20
 
     private func record(_ news: [(content: ContentID, obstacle: ContentState.Obstacle?)]) throws {
         if news.isEmpty { return }
@@ -170,7 +171,11 @@ extension Replica {
     package func contentFile(_ content: ContentID, progress: ((Int) throws -> Void)? = nil) throws -> String {
         let found = try wholeFile(content) ?? fetchedFile(content, progress)
         // A database that cannot be written gives its documents all the same; the content is evicted sooner then.
-        try? store.noteContentStates { try $0.setUsed(environment.clock.milliseconds(), content) }
+        try? store.noteContentStates { states in
+            // What was stored here may be whole before a pass notes it.
+            try states.setWhole(true, content)
+            try states.setUsed(environment.clock.milliseconds(), content)
+        }
         return found
     }
 

@@ -13,11 +13,14 @@ extension Replica {
     /// - Throws: `nothingFound` without a file, `busy` where somebody writes to one: try again later. `limitExceeded`,
     ///   `inputOutput`; `fileNotThereYet` where a key has not arrived.
     package func storeContents(_ paths: [String], progress: ((Int) throws -> Void)? = nil) throws -> [StoredContent] {
-        try storing { try take(paths, $0, progress) }
+        try storing { try Array(zip(paths, take(paths, $0, progress))) }
     }
 
     /// Stores what a closure takes with a writer.
-    func storing(_ take: (ContentWriter) throws -> [ContentWriter.Stored]) throws -> [StoredContent] {
+    /// - Parameter take: returns contents with the paths of their files.
+    func storing(
+        _ take: (ContentWriter) throws -> [(path: String, content: ContentWriter.Stored)]
+    ) throws -> [StoredContent] {
         try store.makeDocumentTables()
         try store.updateChunkIndex()
         let keys = try contentKeys()
@@ -33,7 +36,7 @@ extension Replica {
                 }
                 return try isListed && places.contains(where: isThere)
             })
-        let stored: [ContentWriter.Stored]
+        let stored: [(path: String, content: ContentWriter.Stored)]
         do {
             stored = try take(writer)
         } catch {
@@ -44,7 +47,9 @@ extension Replica {
             PackRow(
                 id: pack.id, device: keys.device, byteCount: pack.byteCount, directory: pack.directory, epoch: sealing)
         }
-        return stored.map { content in
+        var copies = try StoredCopies(self)
+        try copies.keep(stored, keys.key(naming))
+        return stored.map(\.content).map { content in
             StoredContent(
                 row: ContentRow(
                     id: content.id, byteCount: content.byteCount, list: .file(content.body), epoch: naming),

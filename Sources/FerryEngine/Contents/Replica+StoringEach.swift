@@ -11,11 +11,11 @@ extension Replica {
     package func storeEach(_ paths: [String]) throws -> [Result<StoredContent, FerryError>] {
         var failures: [Int: FerryError] = [:]
         let stored = try storing { writer in
-            var stored: [ContentWriter.Stored] = []
+            var stored: [(path: String, content: ContentWriter.Stored)] = []
             for (place, path) in paths.enumerated() {
                 guard let file = open(path, &failures[place]) else { continue }
                 do {
-                    stored.append(try writer.add(file))
+                    stored.append((path, try writer.add(file)))
                 } catch let error as FerryError where error.code == .busy || error.code == .limitExceeded {
                     failures[place] = error
                 }

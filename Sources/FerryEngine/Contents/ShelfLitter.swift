@@ -4,21 +4,29 @@ import FerryCore
 import FerryStore
 
 /// What lies beside the database and nobody needs: packs without a row, parts of contents that are whole or unknown or that nobody
-/// fetches, and files that a process left that died.
+/// fetches, copies of contents without a row, and files that a process left that died.
 ///
-/// Invariant: what is removed was seen, and needed by nobody, for `Replica.orphanMilliseconds`. So nobody who works there loses anything.
+/// Invariant: what is removed was seen, and needed by nobody, for `Replica.orphanMilliseconds`; a copy for thirty times as long, because
+/// a reference may bring its content back. So nobody who works there loses anything.
 struct ShelfLitter {
     private enum Item: Hashable {
         case pack(PackID)
         case partial(ContentID)
+        case whole(ContentID)
         case temporary(String)
 
         var name: String {
             switch self {
             case .pack(let id): "pending/" + PackName(id).fileName
             case .partial(let id): "partial/" + id.hex
+            case .whole(let id): "whole/" + id.hex
             case .temporary(let name): "pending/" + name
             }
+        }
+
+        /// How long it lies about before it is removed, in milliseconds.
+        var patience: Int64 {
+            if case .whole = self { 30 * Replica.orphanMilliseconds } else { Replica.orphanMilliseconds }
         }
     }
 
@@ -31,7 +39,7 @@ struct ShelfLitter {
         var present: [String: Int64] = [:]
         for item in try items() {
             let since = known[item.name] ?? now
-            if now.milliseconds(since: since) < Replica.orphanMilliseconds {
+            if now.milliseconds(since: since) < item.patience {
                 present[item.name] = min(since, now)
             } else {
                 try remove(item)
@@ -44,6 +52,7 @@ struct ShelfLitter {
         switch item {
         case .pack(let id): try replica.shelf.removePending(id)
         case .partial(let id): try replica.shelf.discardPartial(id)
+        case .whole(let id): try replica.shelf.evict(id)
         case .temporary(let name): try replica.shelf.removeTemporaryFile(name)
         }
     }
@@ -51,6 +60,9 @@ struct ShelfLitter {
     private func items() throws -> [Item] {
         let shelf = replica.shelf
         var items = try shelf.temporaryFiles().map(Item.temporary)
+        let whole = try shelf.wholeContents().map(\.id)
+        items += try replica.store.readContents { rows, _ in try whole.filter { try !rows.hasContent($0) } }
+            .map(Item.whole)
         let (pending, partial) = (try shelf.pendingPacks(), try shelf.partialContents())
         if !pending.isEmpty {
             items += try replica.store.readContents { rows, _ in try pending.filter { try !rows.hasPack($0) } }

@@ -240,12 +240,13 @@ public final class Replica: Sendable {
     ///   elsewhere first.
     public func leave(discardingDocuments: Bool = false) throws -> LeaveReport {
         try lock.withLock {
-            let documents = try store.contentStatistics()?.contents ?? 0
-            if documents > 0, !discardingDocuments {
+            let statistics = try store.contentStatistics()
+            let documents = statistics?.contents ?? 0
+            if let statistics, documents > 0, !discardingDocuments {
                 throw FerryError(
                     .documentsPresent,
-                    "The database has \(DoctorReport.count(documents, "content")) of documents or attachments, which would go with Ferry's tables. "
-                        + "Say where they are to be written, or that they may go.")
+                    "The database has \(statistics.words). Their bytes go with Ferry's tables; rows keep the IDs of attachments. Say where "
+                        + "the bytes are to be written, or that they may go.")
             }
             let unpublished = try store.unpublishedCount()
             let isTold = try sayLeaving()

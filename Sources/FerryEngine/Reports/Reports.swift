@@ -360,6 +360,14 @@ public struct LeaveReport: Codable, Equatable, Sendable {
     package var keysFailure: String?
 }
 
+extension ContentStatistics {
+    /// Documents and attachments, in words: `2 documents and 1 attachment`.
+    var words: String {
+        let parts = [(documents, "document"), (attachments, "attachment")].filter { $0.0 > 0 }
+        return parts.map { DoctorReport.count($0.0, $0.1) }.joined(separator: " and ")
+    }
+}
+
 /// The progress of long work.
 public struct SyncProgress: Sendable {
     public enum Phase: String, Sendable {

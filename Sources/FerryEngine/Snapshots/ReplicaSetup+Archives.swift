@@ -76,15 +76,17 @@ extension ReplicaSetup {
     private func takeDocuments(
         _ archive: SnapshotArchive, _ replica: Replica
     ) throws -> (contents: Int, bytes: Int) {
-        guard let statistics = try replica.store.contentStatistics(), statistics.documents + statistics.folders > 0
+        guard let statistics = try replica.store.contentStatistics(),
+            statistics.documents + statistics.folders + statistics.attachments > 0
         else { return (0, 0) }
         switch importedDocuments {
         case .discarded: return (0, 0)
         case .refused:
             throw FerryError(
                 .documentsPresent,
-                "The file has \(statistics.documents) documents, and a database without a container keeps none. Nothing was made. "
-                    + "Say where they are to be written, or that they may go.", path: archive.file.path)
+                "The file has \(statistics.words), and a database without a container keeps none. Nothing was made. Rows keep the IDs of "
+                    + "attachments. Say where the bytes are to be written, or that they may go.",
+                path: archive.file.path)
         case .written(let write):
             let taken = try replica.take(ArchivedContents(archive)) { _ in true }
             try write(replica)

@@ -89,6 +89,9 @@ package struct Mirrors: Sendable {
         }
     }
 
+    /// With a slash at the end, as the root of the disk has.
+    private static func asFolder(_ path: String) -> String { path.hasSuffix("/") ? path : path + "/" }
+
     /// Without links on the way.
     private static func resolved(_ directory: String) -> String {
         URL(fileURLWithPath: directory).resolvingSymlinksInPath().path
@@ -97,7 +100,7 @@ package struct Mirrors: Sendable {
     /// Refuses a directory that holds, or lies in, what Ferry or another mirror keeps.
     private func check(_ path: String) throws {
         func overlaps(_ other: String) -> Bool {
-            let (one, two) = (path + "/", Self.resolved(other) + "/")
+            let (one, two) = (Self.asFolder(path), Self.asFolder(Self.resolved(other)))
             return one.hasPrefix(two) || two.hasPrefix(one)
         }
         let container = replica.identity.containerPath
@@ -108,7 +111,7 @@ package struct Mirrors: Sendable {
                 path: path)
         }
         let database = Self.resolved(replica.store.path)
-        if database.hasPrefix(path + "/") {
+        if database.hasPrefix(Self.asFolder(path)) {
             throw FerryError(
                 .invalidArgument, "The database lies in \(path). A mirror must not have its own database in it.",
                 path: path)

@@ -98,6 +98,11 @@ package struct ContentRows {
         do { return try content(id) } catch let error as FerryError where error.code == .damagedFile { return nil }
     }
 
+    /// Whether there is a row of a content, whatever the row says.
+    package func hasContent(_ id: ContentID) throws -> Bool {
+        try connection.count("SELECT EXISTS(SELECT 1 FROM ferry_content WHERE id = ?)", .blob(id.bytes[...])) != 0
+    }
+
     /// A content's length in bytes; `nil` without a row that has one.
     package func byteCount(of id: ContentID) throws -> Int? {
         let row = try connection.rows(

@@ -7,6 +7,8 @@ package struct ContentStatistics: Hashable, Sendable {
     /// Documents and links with a version that has content; folders.
     package var documents = 0
     package var folders = 0
+    /// Contents that declared columns refer to.
+    package var attachments = 0
     /// Contents that something refers to, and their bytes.
     package var contents = 0
     package var bytes = 0
@@ -32,6 +34,7 @@ extension ContentStatistics {
             WHERE EXISTS(SELECT 1 FROM ferry_version WHERE document = d.id AND \(leaves))
             """)[0]
         (documents, folders) = (row[0].number, row[1].number)
+        attachments = try ContentUses(access).attached().count
         for content in try ContentUses(access).wanted(maximumBytes: nil, includingWhole: true) {
             contents += 1
             bytes += content.byteCount

@@ -22,6 +22,17 @@ struct ContentUses {
         }
     }
 
+    /// The contents that columns of the app's refer to, each once. Contents without a row are left out.
+    func attached() throws -> [ContentID] {
+        var found: Set<ContentID> = []
+        for (table, column) in try attachmentColumns() {
+            try connection.forEachRow("SELECT id FROM ferry_content WHERE id IN (SELECT \(column) FROM \(table))", []) {
+                if let id: ContentID = $0.id(0) { found.insert(id) }
+            }
+        }
+        return found.sorted()
+    }
+
     /// The contents that somebody may want to open: of current versions and rivals, and of attachments. Pinned ones always, others
     /// up to a length.
     /// - Parameters:

@@ -64,6 +64,12 @@ extension Store {
         try readAccess { try ContentUses($0).wanted(maximumBytes: maximumBytes, includingWhole: includingWhole) }
     }
 
+    /// The contents that declared columns refer to, each once.
+    package func attachedContents() throws -> [ContentID] {
+        guard try hasDocumentTables() else { return [] }
+        return try readAccess { try ContentUses($0).attached() }
+    }
+
     /// True if a row names a pack of a device.
     package func hasPacks(of device: DeviceID) throws -> Bool {
         guard try hasDocumentTables() else { return false }

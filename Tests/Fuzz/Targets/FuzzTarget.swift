@@ -54,6 +54,12 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case pack
     /// A list of a content.
     case list
+    /// A part of a large value, a file but for its checksum.
+    case part
+    /// The list of large values in a segment or a chunk, and the bytes of their parts.
+    case largeValues = "large-values"
+    /// The ignore file of a mirror, and a path.
+    case ignore
 
     /// Checks one input.
     /// - Returns: whether the bytes gave a value.
@@ -96,6 +102,9 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .code: try checkCode(input)
         case .pack: try checkPack(input)
         case .list: try checkList(input)
+        case .part: try checkPart(input)
+        case .largeValues: try checkLargeValues(input)
+        case .ignore: try checkIgnoreRules(input)
         }
     }
 }
