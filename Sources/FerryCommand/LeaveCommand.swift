@@ -72,7 +72,7 @@ struct LeaveCommand: DatabaseCommand {
         if console.isJSON { return try console.emit(report) }
         try console.say(
             "\(argument.database) belongs to no container any more; its rows stay. "
-                + "The container in \(report.container) stays for the other devices.")
+                + "The container in \(report.path) stays for the other devices.")
         try tell(askers: report.askers, console)
         if let keys = report.rememberedKeys {
             try console.say(
