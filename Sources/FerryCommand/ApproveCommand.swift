@@ -14,7 +14,7 @@ struct ApproveCommand: DatabaseCommand {
             from the other screen, and let nobody in whose words you have not seen there. Without words it lists who asks. \
             Both screens then show the same three words.
 
-            JSON: {"claims": [{"words", "askedMilliseconds"}], "admitted"}, "admitted" the ID of the device that was let in.
+            JSON: {"asking": [{"words", "askedMilliseconds"}], "admitted": [ID]}, "admitted" the device that was let in.
 
             Examples:
               ferry approve music.sqlite
@@ -34,8 +34,8 @@ struct ApproveCommand: DatabaseCommand {
             var askedMilliseconds: Int64
         }
 
-        var claims: [Claim]
-        var admitted: String?
+        var asking: [Claim]
+        var admitted: [String]?
     }
 
     func perform(_ console: Console) throws {
@@ -44,7 +44,7 @@ struct ApproveCommand: DatabaseCommand {
             let claims = try replica.claims().map {
                 Report.Claim(words: $0.words, askedMilliseconds: Int64(clamping: $0.milliseconds))
             }
-            if console.isJSON { return try console.emit(Report(claims: claims)) }
+            if console.isJSON { return try console.emit(Report(asking: claims)) }
             if claims.isEmpty { return try console.answer("No device asks to be let in.") }
             let now = ReplicaEnvironment.live.clock.milliseconds()
             try console.answer("Asking to be let in; let nobody in whose words you have not seen on its own screen:")
@@ -58,7 +58,7 @@ struct ApproveCommand: DatabaseCommand {
         // The published head tells the newcomer that the folder is no older than this sync.
         _ = try replica.sync()
         if console.isJSON {
-            return try console.emit(Report(claims: [], admitted: device.description))
+            return try console.emit(Report(asking: [], admitted: [device.description]))
         }
         try console.say("Let in. The other screen shows the same three words: \(console.style.bold(answer))")
     }

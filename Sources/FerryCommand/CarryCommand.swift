@@ -24,7 +24,7 @@ struct CarryCommand: DatabaseCommand {
             them into the locations: 's3://bucket/music?endpoint=https://objects.example.net'.
 
             JSON: {"from", "to", "there": {"files", "bytes"}, "back": {"files", "bytes"}, "removed", "leftBehind": [{"path", "code", \
-            "reason"}], "devices", "isNew", "isDryRun", "durationMilliseconds"}. With --watch an object per line: {"event": "started"}, \
+            "reason"}], "deviceCount", "isNew", "dryRun", "durationMilliseconds"}. With --watch an object per line: {"event": "started"}, \
             {"event": "carried", …}, {"event": "failed", "error": {…}}, {"event": "stopped"}.
 
             Examples:

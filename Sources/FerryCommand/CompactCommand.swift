@@ -14,7 +14,7 @@ struct CompactCommand: DatabaseCommand {
 
             A plan is written down first, so that an interruption at any point does no harm: the next run goes on.
 
-            JSON: {"dryRun", "rolledUp": {"segments", "into"}, "snapshot": {"name", "bytes"}, "removed": {"segments", \
+            JSON: {"dryRun", "rolledUp": {"segments", "into"}, "snapshot": {"name", "bytes"}, "removedFiles": {"segments", \
             "bytes", "snapshots"}, "tombstones", "mended", "skipped": [text], "heldBackBy": [name], "segments", "bytes", \
             "durationMilliseconds"}. "segments" and "bytes" tell what this device's log takes now. "snapshot" is left out where none \
             is written. In a dry run "tombstones" counts all there are; some of them may have to stay.

@@ -32,9 +32,9 @@ struct DevicesCommand: ParsableCommand {
 private struct DevicesJSON: Encodable {
     var devices: [DevicesReport.Device]
     var reachable: Bool
-    var renamed: String?
+    var name: String?
     var retired: String?
-    var removed: [StatusReport.DeviceName]?
+    var removedDevices: [StatusReport.DeviceName]?
 
     init(_ report: DevicesReport) {
         devices = report.devices
@@ -48,7 +48,7 @@ struct DevicesList: DatabaseCommand {
         commandName: "list", abstract: "Show the devices; without a sub-verb, too.",
         usage: "ferry devices <database> [list] [<options>]",
         discussion: """
-            JSON: {"devices": [{"id", "name", "isThisDevice", "activity", "lastHeardMilliseconds", "behind", \
+            JSON: {"devices": [{"id", "name", "isThisDevice", "activity", "lastSeenMilliseconds", "behind", \
             "unacknowledged", "holdsBackSegments", "holdsBackBytes", "isLeftBehind", "successors"}], \
             "reachable"}; in a sealed container also "membership" (founder, member, copy, left or removed), "way", "admittedBy", \
             "admittedMilliseconds", "removedBy". "activity" is active, silent or retired.
@@ -76,7 +76,7 @@ struct DevicesRename: DatabaseCommand {
         discussion: """
             The others hear of it with the next sync.
 
-            JSON: as list, and "renamed", the name.
+            JSON: as list, and "name", the new name.
 
             Example:
               ferry devices music.sqlite rename 'Ada’s laptop'
@@ -91,7 +91,7 @@ struct DevicesRename: DatabaseCommand {
         try replica.rename(name)
         if console.isJSON {
             var report = try DevicesJSON(replica.devices())
-            report.renamed = name
+            report.name = name
             return try console.emit(report)
         }
         try console.say("This device is called \(name) now.")
@@ -140,7 +140,7 @@ struct DevicesRemove: DatabaseCommand {
             What it wrote up to now is kept, what it writes from now on is not read, and it cannot read what the others write. \
             A device that was let in before this one is removed by an older device, or with the recovery code (--recovery -).
 
-            JSON: as list, and "removed": [{"id", "name"}].
+            JSON: as list, and "removedDevices": [{"id", "name"}].
 
             Examples:
               ferry devices music.sqlite remove phone
@@ -167,7 +167,7 @@ struct DevicesRemove: DatabaseCommand {
         let removal = try replica.remove(device.device, recovery: recoveryCode())
         if console.isJSON {
             var report = try DevicesJSON(replica.devices())
-            report.removed = removal.removed
+            report.removedDevices = removal.removed
             return try console.emit(report)
         }
         try tell(removal, console)

@@ -18,7 +18,7 @@ struct DevicesPage {
                 table.add(device.name, id, "", "", "", "", "this device")
                 continue
             }
-            let age = device.lastHeardMilliseconds.map { Wording.age(sinceMilliseconds: $0, now: now) } ?? "never"
+            let age = device.lastSeenMilliseconds.map { Wording.age(sinceMilliseconds: $0, now: now) } ?? "never"
             let held =
                 device.holdsBackSegments == 0
                 ? "" : "\(Wording.count(device.holdsBackSegments, "file")), \(Wording.bytes(device.holdsBackBytes))"

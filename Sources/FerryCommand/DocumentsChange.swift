@@ -118,7 +118,7 @@ private struct PlaceJSON: Encodable {
     var path: String
     var id: String
     /// How many documents and folders were concerned.
-    var documents: Int
+    var count: Int
 }
 
 /// `ferry documents move`.
@@ -150,7 +150,7 @@ struct DocumentsMove: DatabaseCommand {
         if isFolder { path = try path.appending(entry.name) }
         try documents.move(entry.id, to: path)
         if console.isJSON {
-            return try console.emit(PlaceJSON(path: path.description, id: entry.id.hex, documents: 1))
+            return try console.emit(PlaceJSON(path: path.description, id: entry.id.hex, count: 1))
         }
         try console.say("\(Wording.oneLine(entry.path)) is \(Wording.oneLine(path.description)) now.")
     }
@@ -179,7 +179,7 @@ struct DocumentsRemove: DatabaseCommand {
         let entry = try documents.entry(document.parsed())
         let count = try documents.remove(entry.id)
         if console.isJSON {
-            return try console.emit(PlaceJSON(path: entry.path, id: entry.id.hex, documents: count))
+            return try console.emit(PlaceJSON(path: entry.path, id: entry.id.hex, count: count))
         }
         let rest = count > 1 ? ", with \(Wording.count(count - 1, "document")) in it" : ""
         try console.say("\(Wording.oneLine(entry.path)) is in the trash\(rest).")
@@ -214,7 +214,7 @@ struct DocumentsPutBack: DatabaseCommand {
         }
         let count = try documents.putBack(entry.id)
         if console.isJSON {
-            return try console.emit(PlaceJSON(path: entry.path, id: entry.id.hex, documents: count))
+            return try console.emit(PlaceJSON(path: entry.path, id: entry.id.hex, count: count))
         }
         try console.say("\(Wording.oneLine(entry.path)) is back.")
     }

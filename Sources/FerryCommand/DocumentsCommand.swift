@@ -62,7 +62,7 @@ struct DocumentJSON: Encodable {
     var id: String
     var path: String
     var kind: String
-    var size: Int?
+    var bytes: Int?
     var modifiedMilliseconds: Int64?
     /// `here`, `inContainer`, `waiting`, `lost` or `none`.
     var state: String
@@ -70,8 +70,8 @@ struct DocumentJSON: Encodable {
     var content: String?
     /// The number of versions beside the shown version.
     var rivals: Int
-    var deleted: Bool
-    var deletedElsewhere: Bool
+    var isDeleted: Bool
+    var isDeletedElsewhere: Bool
     var reason: String?
     var sinceMilliseconds: Int64?
     var file: String?
@@ -80,14 +80,14 @@ struct DocumentJSON: Encodable {
         id = entry.id.hex
         path = entry.path
         kind = entry.kind.rawValue
-        size = entry.byteCount
+        bytes = entry.byteCount
         modifiedMilliseconds = entry.modifiedMicroseconds.map { $0 / 1000 }
         state = entry.availability.word
         version = entry.version?.hex
         content = entry.content?.hex
         rivals = entry.rivals.count
-        deleted = entry.isDeleted
-        deletedElsewhere = entry.wasDeletedElsewhere
+        isDeleted = entry.isDeleted
+        isDeletedElsewhere = entry.wasDeletedElsewhere
         switch entry.availability {
         case .waiting(let reason, _, let file, let since):
             (self.reason, self.file, sinceMilliseconds) = (reason, file, since)

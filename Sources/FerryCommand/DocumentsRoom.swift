@@ -34,9 +34,9 @@ private struct RoomJSON: Encodable {
         var file: String?
     }
 
-    var documents: Int
+    var count: Int
     var bytes: Int
-    var waiting: [Waiting]
+    var unfetched: [Waiting]
 }
 
 /// `ferry documents fetch`.
@@ -72,7 +72,7 @@ struct DocumentsFetch: DatabaseCommand {
         let here = pairs.filter { $1.path != nil }
         let bytes = here.reduce(0) { $0 + ($1.0.byteCount ?? 0) }
         if console.isJSON {
-            try console.emit(RoomJSON(documents: here.count, bytes: bytes, waiting: waiting))
+            try console.emit(RoomJSON(count: here.count, bytes: bytes, unfetched: waiting))
         } else {
             try console.say(
                 "\(Wording.count(here.count, "document is", "documents are")) here, \(Wording.bytes(bytes)).")
@@ -113,7 +113,7 @@ struct DocumentsEvict: DatabaseCommand {
         }
         if console.isJSON {
             return try console.emit(
-                RoomJSON(documents: result.evicted.count, bytes: result.bytes, waiting: waiting))
+                RoomJSON(count: result.evicted.count, bytes: result.bytes, unfetched: waiting))
         }
         try console.say(
             "\(Wording.count(result.evicted.count, "document")) went from this device, \(Wording.bytes(result.bytes)).")
@@ -156,7 +156,7 @@ struct DocumentsUnpin: DatabaseCommand {
 }
 
 private struct PinReport: Encodable {
-    var documents: Int
+    var count: Int
     var pinned: Bool
 
     static func set(
@@ -165,7 +165,7 @@ private struct PinReport: Encodable {
         let access = try argument.documents()
         let entries = try documents.entries(access)
         try access.replica.pinContents(entries.compactMap(\.content), isPinned)
-        if console.isJSON { return try console.emit(PinReport(documents: entries.count, pinned: isPinned)) }
+        if console.isJSON { return try console.emit(PinReport(count: entries.count, pinned: isPinned)) }
         try console.say(
             "\(Wording.count(entries.count, "document is", "documents are")) \(isPinned ? "pinned" : "not pinned any more")."
         )

@@ -8,7 +8,7 @@ struct VersionJSON: Encodable {
     var number: Int
     var id: String
     var content: String?
-    var size: Int?
+    var bytes: Int?
     var device: String?
     var madeMilliseconds: Int64
     var isCurrent: Bool
@@ -19,7 +19,7 @@ struct VersionJSON: Encodable {
         number = version.number
         id = version.id.hex
         content = version.content?.hex
-        size = version.byteCount
+        bytes = version.byteCount
         device = version.device
         madeMilliseconds = version.madeMilliseconds
         isCurrent = version.isCurrent

@@ -20,7 +20,7 @@ struct ExportCommand: DatabaseCommand {
             Current documents and attachments come along with their bytes, unless --without-documents. Former versions come along as far as \
             the container has not removed them, and not all of their bytes. An --open file of a sealed container has names of documents alone.
 
-            JSON: {"path", "bytes", "objects", "tables", "container": {"id", "name"}, "sealed", "contents", "contentBytes", \
+            JSON: {"path", "bytes", "objects", "tableCount", "container": {"id", "name"}, "sealed", "contents", "contentBytes", \
             "durationMilliseconds"}; "sealed" is there where the file is sealed. "objects" are rows, as `status` counts them.
 
             Examples:
@@ -60,7 +60,8 @@ struct ExportCommand: DatabaseCommand {
         if console.isJSON { return try console.emit(report) }
         try console.say(
             console.style.green(
-                "Wrote \(Wording.count(report.objects, "row")) of \(Wording.count(report.tables, "table")) to \(file).")
+                "Wrote \(Wording.count(report.objects, "row")) of \(Wording.count(report.tableCount, "table")) to \(file)."
+            )
                 + " \(Wording.bytes(report.bytes)) (\(Wording.duration(milliseconds: report.durationMilliseconds)))")
         if let contents = report.contents, let bytes = report.contentBytes {
             try console.say(

@@ -147,12 +147,12 @@ struct JoinCommand: DatabaseCommand {
 
     /// Compares the rows of both sides, if both had some.
     private func reportRows(_ report: JoinReport, _ console: Console) throws {
-        let compared = report.rows.filter { $0.same + $0.onlyHere + $0.differing > 0 }
+        let compared = report.compared.filter { $0.same + $0.onlyHere + $0.different > 0 }
         if compared.isEmpty { return }
         var table = TextTable("Rows", "Same#", "Differ#", "Only here#", "Only there#")
         for rows in compared {
             table.add(
-                rows.table, Wording.grouped(rows.same), Wording.grouped(rows.differing), Wording.grouped(rows.onlyHere),
+                rows.table, Wording.grouped(rows.same), Wording.grouped(rows.different), Wording.grouped(rows.onlyHere),
                 Wording.grouped(rows.onlyThere))
         }
         for line in [""] + table.lines(console.style) { try console.say(line) }

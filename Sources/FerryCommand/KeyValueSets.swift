@@ -65,7 +65,7 @@ struct KeyValueMembers: DatabaseCommand {
 
     private struct Report: Encodable {
         var set: String
-        var members: [String]
+        var elements: [String]
     }
 
     @OptionGroup var argument: DatabaseArgument
@@ -74,7 +74,7 @@ struct KeyValueMembers: DatabaseCommand {
 
     func perform(_ console: Console) throws {
         let members = try argument.keyValueStore().members(ofSet: set).sorted()
-        if console.isJSON { return try console.emit(Report(set: set, members: members)) }
+        if console.isJSON { return try console.emit(Report(set: set, elements: members)) }
         for member in members { try console.value(member) }
     }
 }

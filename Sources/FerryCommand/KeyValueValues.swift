@@ -31,7 +31,7 @@ struct KeyValueSet: DatabaseCommand {
     func perform(_ console: Console) throws {
         let value = try type.parse(value[0])
         try argument.keyValueStore().set(value, forKey: key)
-        if console.isJSON { return try console.emit(KeyValueEntry(key: key, value: value)) }
+        if console.isJSON { return try console.emit(KeyValueEntry(key, value)) }
         try console.say("\(Wording.oneLine(key)) is set.")
     }
 }
@@ -56,7 +56,7 @@ struct KeyValueGet: DatabaseCommand {
         guard let value = try argument.keyValueStore().value(forKey: key) else {
             throw FerryError(.nothingFound, "There is no value for “\(key)”.")
         }
-        if console.isJSON { return try console.emit(KeyValueEntry(key: key, value: value)) }
+        if console.isJSON { return try console.emit(KeyValueEntry(key, value)) }
         try console.value(value.text)
     }
 }
@@ -74,8 +74,8 @@ struct KeyValueRemove: DatabaseCommand {
             """)
 
     private struct Report: Encodable {
-        var key: String
-        var removed: Bool
+        var name: String
+        var wasThere: Bool
     }
 
     @OptionGroup var argument: DatabaseArgument
@@ -86,7 +86,7 @@ struct KeyValueRemove: DatabaseCommand {
         let store = try argument.keyValueStore()
         let isThere = try store.value(forKey: key) != nil
         try store.removeValue(forKey: key)
-        if console.isJSON { return try console.emit(Report(key: key, removed: isThere)) }
+        if console.isJSON { return try console.emit(Report(name: key, wasThere: isThere)) }
         try console.say(
             isThere ? "\(Wording.oneLine(key)) is removed." : "There was no value for “\(Wording.oneLine(key))”.")
     }
@@ -171,12 +171,12 @@ enum KeyValueType: String, CaseIterable, ExpressibleByArgument {
 
 /// A key and its value, for scripts.
 struct KeyValueEntry: Encodable {
-    var key: String
+    var name: String
     var type: String
     var value: JSONValue
 
-    init(key: String, value: KeyValue) {
-        self.key = key
+    init(_ name: String, _ value: KeyValue) {
+        self.name = name
         type = value.typeName
         self.value = JSONValue(value)
     }

@@ -31,7 +31,7 @@ struct KeysList: DatabaseCommand {
         commandName: "list", abstract: "Show the present epoch and the number of members; without a sub-verb, too.",
         usage: "ferry keys <database> [list] [<options>]",
         discussion: """
-            JSON: {"epoch": {"number", "id", "madeBy", "madeMilliseconds"}, "epochs", "recovery", "members"}
+            JSON: {"currentEpoch": {"number", "id", "madeBy", "madeMilliseconds"}, "epochs", "hasRecovery", "members"}
 
             Example:
               ferry keys music.sqlite

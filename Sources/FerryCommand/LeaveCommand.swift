@@ -82,7 +82,7 @@ struct LeaveCommand: DatabaseCommand {
         if console.isJSON { return try console.emit(LeaveJSON(report: report, written: written)) }
         try console.say(
             "\(argument.database) belongs to no container any more; its rows stay. "
-                + "The container in \(report.container) stays for the other devices.")
+                + "The container in \(report.path) stays for the other devices.")
         if attachments > 0, written == nil {
             console.warn(
                 "The bytes of \(Wording.count(attachments, "attachment")) are not on this device any more; the rows keep their IDs."

@@ -70,7 +70,7 @@ struct PolicySet: DatabaseCommand {
         discussion: """
             Each thing is followed by its policy; `ferry policy --help` lists them.
 
-            JSON: as list, as the policies are afterwards, and "set", the number of policies given.
+            JSON: as list, as the policies are afterwards, and "changed", the number of policies given.
 
             Examples:
               ferry policy music.sqlite set song.plays counter song.rating max
@@ -101,7 +101,7 @@ struct PolicySet: DatabaseCommand {
         let settings = try settings
         try replica.setPolicies(settings)
         let policies = try replica.policies()
-        if console.isJSON { return try console.emit(PolicyJSON(policies, set: settings.count)) }
+        if console.isJSON { return try console.emit(PolicyJSON(policies, changed: settings.count)) }
         try console.say("Set \(Wording.count(settings.count, "policy", "policies")).")
         PolicyCommand.tell(policies, argument, console)
     }
@@ -113,7 +113,7 @@ struct PolicyRemove: DatabaseCommand {
         commandName: "remove", abstract: "Take policies off: the last writer wins again.",
         usage: "ferry policy <database> remove <what> ... [<options>]",
         discussion: """
-            JSON: as list, as the policies are afterwards, and "removed", the number of those that were set.
+            JSON: as list, as the policies are afterwards, and "changed", the number of those that were set.
 
             Example:
               ferry policy music.sqlite remove song.plays
@@ -129,7 +129,7 @@ struct PolicyRemove: DatabaseCommand {
         let replica = try Replica(path: argument.database)
         let removed = try replica.removePolicies(words.map(PolicyCommand.target))
         let policies = try replica.policies()
-        if console.isJSON { return try console.emit(PolicyJSON(policies, removed: removed)) }
+        if console.isJSON { return try console.emit(PolicyJSON(policies, changed: removed)) }
         try console.say("Took off \(Wording.count(removed, "policy", "policies")).")
         PolicyCommand.tell(policies, argument, console)
     }
@@ -144,13 +144,11 @@ private struct PolicyJSON: Encodable {
     }
 
     var policies: [Policy]
-    var set: Int?
-    var removed: Int?
+    var changed: Int?
 
-    init(_ policies: [StoredPolicy], set: Int? = nil, removed: Int? = nil) {
+    init(_ policies: [StoredPolicy], changed: Int? = nil) {
         self.policies = policies.map { Policy(target: $0.target, policy: $0.word, applied: $0.isApplied) }
-        self.set = set
-        self.removed = removed
+        self.changed = changed
     }
 }
 

@@ -14,7 +14,7 @@ struct RelocateCommand: DatabaseCommand {
             The folder must be the same container. A folder that lacks files which this device published is refused: it is an \
             older copy, or has not been synced yet. With --anyway it is taken, and the next sync publishes what is missing anew.
 
-            JSON: {"path", "formerPath", "missing", "behind": [name], "isFormerThere"}
+            JSON: {"path", "formerPath", "missingFiles", "behindDevices": [name], "isFormerThere"}
 
             Examples:
               mv ~/Sync/music ~/Dropbox/music

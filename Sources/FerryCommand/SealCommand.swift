@@ -25,7 +25,7 @@ struct SealCommand: DatabaseCommand {
             The recovery code is shown once, on a terminal. --recovery-to writes it into a new file.
 
             JSON: {"device", "formerDevice", "accepted": [{"device", "sequence"}], "sealed", "recovery"}; "recovery" is file or none. \
-            With --clean: {"removed": [{"id", "name", "files"}], "kept": [{"id", "name", "reason"}]}.
+            With --clean: {"cleaned": [{"id", "name", "files"}], "keptFiles": [{"id", "name", "reason"}]}.
 
             Examples:
               ferry seal music.sqlite
@@ -95,13 +95,13 @@ struct SealCommand: DatabaseCommand {
     private func removeFormerFiles(_ console: Console) throws {
         let report = try Replica(path: argument.database).removeFormerFiles(anyway: anyway)
         if console.isJSON { return try console.emit(report) }
-        if report.removed.isEmpty && report.kept.isEmpty {
+        if report.cleaned.isEmpty && report.keptFiles.isEmpty {
             return try console.say("Nothing from before the sealing is in the folder.")
         }
-        for removed in report.removed {
+        for removed in report.cleaned {
             try console.say(
                 "\(Wording.count(removed.files, "file")) of \(removed.name) from before the sealing removed.")
         }
-        for kept in report.kept { try console.say("Files of \(kept.name) stay. \(kept.reason)") }
+        for kept in report.keptFiles { try console.say("Files of \(kept.name) stay. \(kept.reason)") }
     }
 }

@@ -23,7 +23,7 @@ struct VerifyCommand: DatabaseCommand {
             "columns", "parent", "reason"}], "deep", "tables": [{"name", \
             "objects", "rows"}], "unchecked": [{"table", "reason"}], "differences": [{"table", "key", "kind", "column", \
             "problem", "remedy"}], "differenceCount", "remedies": [text], \
-            "taken": [{"table", "changed", "inserted", "deleted", "left"}] with --take, "durationMilliseconds"}, and "error" where \
+            "takenTables": [{"table", "changed", "inserted", "deleted", "gone"}] with --take, "durationMilliseconds"}, and "error" where \
             something is wrong or not everything was looked at. "kind" is missingRow, needlessRow, unknownRow, value, lostValue, \
             check, digest, identity or mark; a remedy is replaceFile, reindex, sync, take, mend, rejoin or checkInApp.
 
@@ -47,7 +47,7 @@ struct VerifyCommand: DatabaseCommand {
         let replica = try Replica(path: argument.database)
         let taken = take ? try replica.takeUnseenWrites() : nil
         var report = try ProgressBar.during(console) { try replica.verify(deep: deep || take, progress: $0) }
-        report.taken = taken
+        report.takenTables = taken
         if console.isJSON {
             try console.emit(ReportWithError(report: report, error: VerificationPage(report).failure))
         } else {
@@ -95,13 +95,13 @@ struct VerificationPage {
 
     /// The rows taken as changes; no lines if nobody asked for `--take`.
     private func takenLines(_ style: Style) -> [String] {
-        guard let taken = report.taken else { return [] }
+        guard let taken = report.takenTables else { return [] }
         if taken.isEmpty { return ["There was nothing to take: every row is what the state says."] }
         var table = TextTable("Taken", "Changed#", "New#", "Deleted#", "Left#")
         for one in taken {
             table.add(
                 one.table, Wording.grouped(one.changed), Wording.grouped(one.inserted), Wording.grouped(one.deleted),
-                Wording.grouped(one.left))
+                Wording.grouped(one.gone))
         }
         return table.lines(style) + ["`ferry sync` sends them.", ""]
     }

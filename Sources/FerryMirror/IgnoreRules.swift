@@ -27,7 +27,7 @@ package struct IgnoreRules: Hashable, Sendable {
     /// What no document is made of, whatever the file says: temporary files of editors, syncers and downloads, what systems litter, and
     /// what SQLite and Ferry put beside a database.
     private static let litter = [
-        "/.ferry-mirror", ".DS_Store", "._*", "Thumbs.db", "desktop.ini", ".Spotlight-V100", ".Trashes",
+        ".ferry-mirror", ".DS_Store", "._*", "Thumbs.db", "desktop.ini", ".Spotlight-V100", ".Trashes",
         ".fseventsd", "$RECYCLE.BIN", "~$*", ".~lock.*#", ".*.sw[a-p]", "*~", ".#*", "#*#", "4913", "*.crdownload",
         "*.part", "*.partial", "*.download", ".goutputstream-*", ".nfs*", ".fuse_hidden*", ".syncthing.*.tmp",
         "~syncthing~*", ".sync-*.db*", "*.sqlite-wal", "*.sqlite-shm", "*.sqlite-journal", "*.db-wal", "*.db-shm",

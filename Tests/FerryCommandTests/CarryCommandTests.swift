@@ -14,10 +14,10 @@ final class CarryCommandTests: XCTestCase {
         XCTAssertEqual(
             Set(report.keys),
             [
-                "from", "to", "there", "back", "removed", "leftBehind", "devices", "isNew", "isDryRun",
+                "from", "to", "there", "back", "removed", "leftBehind", "deviceCount", "isNew", "dryRun",
                 "durationMilliseconds",
             ])
-        XCTAssertEqual(report["devices"] as? Int, 2)
+        XCTAssertEqual(report["deviceCount"] as? Int, 2)
         XCTAssertEqual(report["isNew"] as? Bool, true)
         for name in ["a.sqlite", "b.sqlite"] {
             try workshop.ferry(over: storage, "relocate", name, storage.place())

@@ -23,7 +23,7 @@ final class CompactCommandTests: XCTestCase {
         XCTAssertTrue(dry.hasPrefix("Would remove "), dry)
         XCTAssertEqual(try workshop.files(suffix: ".segment").count, before)
         let report = try workshop.succeed("compact", "a.sqlite", "--json").json()
-        let removed = try XCTUnwrap(report["removed"] as? [String: Int])
+        let removed = try XCTUnwrap(report["removedFiles"] as? [String: Int])
         XCTAssertGreaterThan(removed["segments"] ?? 0, 10)
         XCTAssertGreaterThan(removed["bytes"] ?? 0, 1000)
         XCTAssertEqual(report["dryRun"] as? Bool, false)

@@ -16,7 +16,7 @@ final class DevicesCommandTests: XCTestCase {
         XCTAssertEqual(devices[1]["behind"] as? Int, 0)
         XCTAssertEqual(devices[1]["holdsBackBytes"] as? Int, 0)
         XCTAssertEqual(devices[1]["isLeftBehind"] as? Bool, false)
-        XCTAssertNotNil(devices[1]["lastHeardMilliseconds"] as? Int)
+        XCTAssertNotNil(devices[1]["lastSeenMilliseconds"] as? Int)
     }
 
     func testADeviceIsRenamed() throws {

@@ -35,7 +35,7 @@ final class ExportCommandTests: XCTestCase {
         try workshop.sql("a.sqlite", "UPDATE artist SET name = 'news' WHERE id = 1; DELETE FROM song WHERE id = 3")
         let export = try workshop.succeed("export", "a.sqlite", "stick.ferry", "--json").json()
         XCTAssertEqual(export["objects"] as? Int, 8)
-        XCTAssertEqual(export["tables"] as? Int, 4)
+        XCTAssertEqual(export["tableCount"] as? Int, 4)
         // The phone does not see the folder.
         try FileManager.default.moveItem(atPath: workshop.path("shared"), toPath: workshop.path("away"))
         let report = try workshop.succeed("import", "b.sqlite", "stick.ferry", "--json").json()

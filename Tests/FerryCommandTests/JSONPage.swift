@@ -10,6 +10,8 @@ struct JSONPage {
 
     /// Fields by key, by the chapter's title without quotes: `status`, `conflicts list`, `Peer`.
     private(set) var chapters: [String: [String: Field]] = [:]
+    /// The keys of which the page says that they mean two things.
+    private(set) var ambiguous: Set<String> = []
 
     init() throws {
         let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -23,6 +25,7 @@ struct JSONPage {
             let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
             guard line.hasPrefix("| `"), cells.count >= 2 else { continue }
             let key = cells[0].replacing("`", with: "")
+            if title.isEmpty { ambiguous.insert(key) }
             chapters[title]?[key.replacing("?", with: "")] = Field(type: cells[1], mayBeAbsent: key.hasSuffix("?"))
         }
     }
@@ -63,6 +66,24 @@ struct JSONPage {
     /// Tells a boolean from the numbers 0 and 1.
     private static func isBoolean(_ value: Any) -> Bool {
         (value as? NSNumber).map { String(cString: $0.objCType) == "c" } ?? false
+    }
+
+    /// The keys that have several types, with these.
+    var keysOfSeveralTypes: [String: Set<String>] {
+        var types: [String: Set<String>] = [:]
+        // A number is a value.
+        for (key, field) in chapters.values.joined() {
+            types[key, default: []].insert(key == "value" && field.type == "number" ? "value" : field.type)
+        }
+        return types.filter { $0.value.count > 1 }
+    }
+
+    /// Keys of a time or of a length of time that do not say so by their ends.
+    var keysOfOtherTimes: [String] {
+        let words = ["seconds", "minutes", "hours", "date", "time", "duration"]
+        return chapters.values.flatMap(\.keys).filter { key in
+            !key.hasSuffix("Milliseconds") && words.contains { key.lowercased().hasSuffix($0) }
+        }
     }
 
     /// Chapters that no other chapter and no verb leads to.

@@ -3,6 +3,13 @@ import XCTest
 
 /// Runs every verb with `--json` and holds `Docs/JSON.md` against what is printed.
 final class JSONPageTests: XCTestCase {
+    func testAKeyHasOneTypeUnlessThePageSaysOtherwise() throws {
+        let page = try JSONPage()
+        let several = page.keysOfSeveralTypes
+        XCTAssertEqual(Set(several.keys), page.ambiguous, "\(several)")
+        XCTAssertEqual(page.keysOfOtherTimes, [], "times are in milliseconds, and say so")
+    }
+
     func testThePageSaysWhatEveryVerbPrints() throws {
         let scenario = try Scenario()
         try scenario.beginAndLetIn()

@@ -101,7 +101,7 @@ final class JoinCommandTests: XCTestCase {
         try workshop.begin(isOpen: true)
         try workshop.sql("b.sqlite", Workshop.music + "INSERT INTO song VALUES (4, 'Four', 1);")
         let report = try workshop.succeed("join", "b.sqlite", "shared", "--match", "keys", "--json").json()
-        let rows = try XCTUnwrap(report["rows"] as? [[String: Any]])
+        let rows = try XCTUnwrap(report["compared"] as? [[String: Any]])
         let song = try XCTUnwrap(rows.first { $0["table"] as? String == "song" })
         XCTAssertEqual(song["same"] as? Int, 3)
         XCTAssertEqual(song["onlyHere"] as? Int, 1)

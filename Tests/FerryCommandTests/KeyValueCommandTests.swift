@@ -12,14 +12,14 @@ final class KeyValueCommandTests: XCTestCase {
         let offset = try workshop.succeed("kv", "a.sqlite", "get", "offset", "--json").json()
         XCTAssertEqual(offset["value"] as? Int, -5)
         XCTAssertEqual(offset["type"] as? String, "integer")
-        XCTAssertEqual(offset["key"] as? String, "offset")
+        XCTAssertEqual(offset["name"] as? String, "offset")
         let values = try XCTUnwrap(
             workshop.succeed("kv", "a.sqlite", "--json").json()["values"] as? [String: Any])
         XCTAssertEqual(Set(values.keys), ["theme", "volume", "offset"])
         XCTAssertTrue(try workshop.succeed("kv", "a.sqlite", "list").output.contains("theme    string    dark"))
         try workshop.succeed("kv", "remove", "a.sqlite", "theme")
         let again = try workshop.succeed("kv", "remove", "a.sqlite", "theme", "--json").json()
-        XCTAssertEqual(again["removed"] as? Bool, false)
+        XCTAssertEqual(again["wasThere"] as? Bool, false)
         try workshop.fail("kv", "a.sqlite", "get", "theme", status: 1, code: "nothingFound")
     }
 
@@ -56,7 +56,7 @@ final class KeyValueCommandTests: XCTestCase {
         XCTAssertEqual(
             try workshop.succeed("kv", "discard", "a.sqlite", "favourites", "one", "--json").json()["discarded"]
                 as? Int, 1)
-        let members = try workshop.succeed("kv", "members", "a.sqlite", "favourites", "--json").json()["members"]
+        let members = try workshop.succeed("kv", "members", "a.sqlite", "favourites", "--json").json()["elements"]
         XCTAssertEqual(members as? [String], ["three", "two"])
     }
 

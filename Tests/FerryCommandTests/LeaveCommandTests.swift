@@ -57,7 +57,7 @@ final class LeaveCommandTests: XCTestCase {
         try workshop.begin()
         let report = try workshop.succeed("leave", "a.sqlite", "--json").json()
         XCTAssertEqual(report["unpublished"] as? Int, 0)
-        XCTAssertTrue((report["container"] as? String)?.hasSuffix("/shared") ?? false)
+        XCTAssertTrue((report["path"] as? String)?.hasSuffix("/shared") ?? false)
     }
 
     func testWhoLeavesIsToldHowTheOthersStopWaiting() throws {

@@ -7,7 +7,7 @@ final class PolicyCommandTests: XCTestCase {
         XCTAssertTrue(try workshop.succeed("policy", "a.sqlite").output.contains("No policy is set"))
         try workshop.succeed("policy", "a.sqlite", "set", "song.title", "max", "genre", "deleteWins")
         let set = try workshop.succeed("policy", "a.sqlite", "set", "index:genre(name)", "hideLoser", "--json").json()
-        XCTAssertEqual(set["set"] as? Int, 1)
+        XCTAssertEqual(set["changed"] as? Int, 1)
         let policies = try XCTUnwrap(set["policies"] as? [[String: Any]])
         XCTAssertEqual(
             policies.map { $0["target"] as? String }, ["column:song.title", "index:genre(name)", "table:genre"])
@@ -21,10 +21,10 @@ final class PolicyCommandTests: XCTestCase {
         XCTAssertEqual((status["policies"] as? [Any])?.count, 3)
         XCTAssertTrue(try workshop.succeed("status", "b.sqlite").output.contains("column:song.title"))
         let removed = try workshop.succeed("policy", "b.sqlite", "remove", "song.title", "genre", "--json").json()
-        XCTAssertEqual(removed["removed"] as? Int, 2)
+        XCTAssertEqual(removed["changed"] as? Int, 2)
         XCTAssertEqual((removed["policies"] as? [Any])?.count, 1)
         XCTAssertEqual(
-            try workshop.succeed("policy", "b.sqlite", "remove", "song.title", "--json").json()["removed"] as? Int, 0)
+            try workshop.succeed("policy", "b.sqlite", "remove", "song.title", "--json").json()["changed"] as? Int, 0)
     }
 
     func testWhatMakesNoSenseIsRefusedAndSaysWhy() throws {

@@ -77,7 +77,7 @@ final class SealedCommandTests: XCTestCase {
         let words = try XCTUnwrap(asked.output.split(separator: "\n").first { $0.hasPrefix("    ") })
             .trimmingCharacters(in: .whitespaces)
         let listed = try run(workshop, "laptop", ["approve", "a.sqlite", "--json"]).json()
-        let claims = try XCTUnwrap(listed["claims"] as? [[String: Any]])
+        let claims = try XCTUnwrap(listed["asking"] as? [[String: Any]])
         XCTAssertEqual(claims.map { $0["words"] as? String }, [words])
         XCTAssertTrue(try run(workshop, "laptop", ["status", "a.sqlite"]).output.contains("ferry approve"))
         let wrong = try run(
@@ -329,7 +329,7 @@ final class SealedCommandTests: XCTestCase {
         let refused = try run(workshop, "phone", ["devices", "b.sqlite", "remove", "laptop"], status: 77)
         XCTAssertTrue(refused.errors.contains("--recovery -"), refused.errors)
         let removed = try run(workshop, "laptop", ["devices", "a.sqlite", "remove", "phone", "--json"]).json()
-        XCTAssertEqual((removed["removed"] as? [[String: Any]])?.map { $0["name"] as? String }, ["phone"])
+        XCTAssertEqual((removed["removedDevices"] as? [[String: Any]])?.map { $0["name"] as? String }, ["phone"])
         try workshop.sql("b.sqlite", "UPDATE artist SET name = 'too late' WHERE id = 2")
         let out = try run(workshop, "phone", ["sync", "b.sqlite"], status: 77)
         XCTAssertTrue(out.errors.contains("removed by laptop") && out.errors.contains("ferry enrol"), out.errors)
@@ -369,7 +369,7 @@ final class SealedCommandTests: XCTestCase {
         let workshop = try beginTwo()
         let before = try run(workshop, "laptop", ["keys", "a.sqlite", "--json"]).json()
         let after = try run(workshop, "laptop", ["keys", "a.sqlite", "rotate", "--json"]).json()
-        func number(_ report: [String: Any]) -> Int? { (report["epoch"] as? [String: Any])?["number"] as? Int }
+        func number(_ report: [String: Any]) -> Int? { (report["currentEpoch"] as? [String: Any])?["number"] as? Int }
         XCTAssertEqual(number(after), try XCTUnwrap(number(before)) + 1)
         XCTAssertEqual(after["members"] as? Int, 2)
         let renewed = try run(workshop, "phone", ["keys", "b.sqlite", "renew", "--json"]).json()

@@ -108,7 +108,9 @@ final class SyncStatusTests: XCTestCase {
             XCTAssertNotNil(status.report)
         }
         // Tasks of the object may be about to end.
-        while released != nil { await Task.yield() }
+        let deadline = ContinuousClock.now + .seconds(60)
+        while released != nil, ContinuousClock.now < deadline { await Task.yield() }
+        XCTAssertNil(released)
         try await laptop.engine.sync()
     }
 }

@@ -38,6 +38,12 @@ public struct CarryReport: Codable, Equatable, Sendable {
     /// True if anything was copied or removed.
     public var hasNews: Bool { there.files + back.files + removed > 0 }
 
+    private enum CodingKeys: String, CodingKey {
+        case from, to, there, back, removed, leftBehind, isNew, durationMilliseconds
+        case devices = "deviceCount"
+        case isDryRun = "dryRun"
+    }
+
     init(from: String, to: String) {
         self.from = from
         self.to = to

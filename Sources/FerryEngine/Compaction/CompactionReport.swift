@@ -49,6 +49,11 @@ package struct CompactionReport: Codable, Equatable, Sendable {
     package var bytes = 0
     package var durationMilliseconds: Int64 = 0
 
+    private enum CodingKeys: String, CodingKey {
+        case dryRun, rolledUp, snapshot, tombstones, mended, skipped, heldBackBy, segments, bytes, durationMilliseconds
+        case removed = "removedFiles"
+    }
+
     package init() {}
 
     /// True if anything was done, or would be.

@@ -137,13 +137,13 @@ struct ContainerExamination {
                         .note, device.name, "Nothing was heard of it for long, so nothing is kept for it any more.",
                         advice:
                             "When it returns it starts from a snapshot. If it will not, `ferry devices … retire` takes it off.",
-                        since: device.lastHeardMilliseconds))
+                        since: device.lastSeenMilliseconds))
             } else if device.holdsBackBytes > Self.manyBytes {
                 report.add(
                     .init(
                         .note, device.name, "\(device.holdsBackBytes >> 20) MiB are kept for it alone until it syncs.",
                         advice: "If it will not come back, `ferry devices … retire` lets them go.",
-                        since: device.lastHeardMilliseconds))
+                        since: device.lastSeenMilliseconds))
             }
         }
     }

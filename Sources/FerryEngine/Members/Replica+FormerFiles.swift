@@ -5,7 +5,7 @@ import FerryStore
 
 /// The result of removing files from before a container was sealed. The JSON keys are fixed.
 package struct FormerFilesReport: Codable, Equatable, Sendable {
-    package struct Removed: Codable, Equatable, Sendable {
+    package struct Cleaned: Codable, Equatable, Sendable {
         /// The ID of the former device.
         package var id: String
         package var name: String
@@ -18,8 +18,8 @@ package struct FormerFilesReport: Codable, Equatable, Sendable {
         package var reason: String
     }
 
-    package var removed: [Removed]
-    package var kept: [Kept]
+    package var cleaned: [Cleaned]
+    package var keptFiles: [Kept]
 }
 
 /// Files from before a container was sealed: everybody with the folder can read them, and no member does
@@ -65,18 +65,18 @@ extension Replica {
                 container, membership, heads: view.heads, forked: reading.forkedLogs,
                 needsPacks: store.hasPacks)
             let own = reading.formerDevices.map(\.device).filter { FormerFiles.isFormer($0, membership) }
-            var report = FormerFilesReport(removed: [], kept: [])
+            var report = FormerFilesReport(cleaned: [], keptFiles: [])
             for device in Set(FormerFiles.logs(membership) + own).sorted() {
                 let remains = try container.remains(of: device)
                 if remains.isEmpty { continue }
                 let name = reading.names[device] ?? device.description
                 if let obstacle = try rule.obstacle(to: remains), !anyway || remains.files.isEmpty {
-                    report.kept.append(
+                    report.keptFiles.append(
                         .init(id: device.description, name: name, reason: obstacle.sentence(reading.names)))
                     continue
                 }
                 try container.remove(remains)
-                report.removed.append(.init(id: device.description, name: name, files: remains.files.count))
+                report.cleaned.append(.init(id: device.description, name: name, files: remains.files.count))
             }
             return report
         }

@@ -23,6 +23,12 @@ public struct KeysReport: Codable, Equatable, Sendable {
     public var recovery: Bool
     /// The number of members.
     public var members: Int
+
+    private enum CodingKeys: String, CodingKey {
+        case epochs, members
+        case epoch = "currentEpoch"
+        case recovery = "hasRecovery"
+    }
 }
 
 extension Replica {

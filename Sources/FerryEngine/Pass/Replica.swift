@@ -257,7 +257,7 @@ public final class Replica: Sendable {
             LeaderLock(databasePath: store.path).remove()
             try shelf.removeAll()
             return LeaveReport(
-                container: identity.containerPath, unpublished: unpublished, askers: askers, isTold: isTold,
+                path: identity.containerPath, unpublished: unpublished, askers: askers, isTold: isTold,
                 documents: documents > 0 ? documents : nil, rememberedKeys: keys.count > 0 ? keys.count : nil,
                 keysFailure: keys.failure?.message)
         }
@@ -285,7 +285,7 @@ public final class Replica: Sendable {
             guard let (triggers, tables, askers) = try store.removeRemains() else { return nil }
             lock.remove()
             LeaderLock(databasePath: path).remove()
-            return (triggers, tables, LeaveReport(container: "", unpublished: 0, askers: askers))
+            return (triggers, tables, LeaveReport(path: "", unpublished: 0, askers: askers))
         }
     }
 }

@@ -10,4 +10,10 @@ public struct RelocationReport: Codable, Equatable, Sendable {
     public var behind: [String]
     /// True if the former place still holds the container. Devices that were not told yet go on there, and hear nothing from here.
     public var isFormerThere: Bool
+
+    private enum CodingKeys: String, CodingKey {
+        case path, formerPath, isFormerThere
+        case missing = "missingFiles"
+        case behind = "behindDevices"
+    }
 }

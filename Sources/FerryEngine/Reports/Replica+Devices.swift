@@ -12,7 +12,7 @@ package struct DevicesReport: Codable, Equatable, Sendable {
         package var activity: StatusReport.Peer.Activity
         /// When the device's last head was written, by the device's clock, in milliseconds since the Unix epoch; `nil`
         /// without a head.
-        package var lastHeardMilliseconds: Int64?
+        package var lastSeenMilliseconds: Int64?
         /// Number of changesets in the device's log not replayed here, according to its head.
         package var behind: Int
         /// Number of this device's changesets that the device has not replayed, according to its head.
@@ -71,7 +71,7 @@ extension Replica {
                 DevicesReport.Device(
                     id: peer.record.id.description, name: peer.head?.deviceName ?? peer.record.name,
                     isThisDevice: false, activity: peer.state,
-                    lastHeardMilliseconds: peer.head?.writtenMilliseconds ?? peer.record.writtenMilliseconds,
+                    lastSeenMilliseconds: peer.head?.writtenMilliseconds ?? peer.record.writtenMilliseconds,
                     behind: Self.difference(peer.position(of: peer.record.id).sequence, peer.record.position.sequence),
                     unacknowledged: Self.difference(own, peer.position(of: identity.device).sequence),
                     holdsBackSegments: held.segments, holdsBackBytes: held.bytes,
@@ -112,7 +112,7 @@ extension Replica {
                 throw FerryError(
                     .invalidArgument, "A device cannot retire itself. Run `ferry leave` on it, or name another one.")
             }
-            try retire(device, named: meant.name, heardMilliseconds: meant.lastHeardMilliseconds)
+            try retire(device, named: meant.name, heardMilliseconds: meant.lastSeenMilliseconds)
             return meant.name
         }
     }

@@ -294,7 +294,7 @@ public struct JoinReport: Codable, Equatable, Sendable {
     package var tables: [StatusReport.Table]
     package var leftOut: [StatusReport.LeftOut]
     /// How the pre-existing rows compare with the container's, by table.
-    package var rows: [RowComparisonCount]
+    package var compared: [RowComparisonCount]
     /// Number of integer keys on both sides without any sign that the rows are the same. Both rows are kept.
     package var matchingKeys: Int
     /// Number of rows deleted because only this database had them (`--rows theirs`).
@@ -343,7 +343,8 @@ package struct LogEntry: Equatable, Sendable {
 
 /// The result of `leave`.
 public struct LeaveReport: Codable, Equatable, Sendable {
-    package var container: String
+    /// Where the container lies; empty where nobody knows any more.
+    package var path: String
     /// Number of changes not in the container, and never to be.
     public var unpublished: Int
     /// The app's triggers and views that check whether a replay is writing. The table `ferry_replay` stays for them,

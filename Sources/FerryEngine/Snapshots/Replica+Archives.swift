@@ -13,7 +13,7 @@ package struct ExportReport: Codable, Equatable, Sendable {
     /// Number of living objects of the app's tables, hidden objects included, as in `status`. The file also has Ferry's
     /// knowledge of deleted objects.
     package var objects: Int
-    package var tables: Int
+    package var tableCount: Int
     /// The container of the snapshot.
     package var container: StatusReport.DeviceName
     /// True where the members of a sealed container alone can read the file; `nil`: everybody can.
@@ -152,7 +152,7 @@ extension Replica {
             let taken: (contents: Int, bytes: Int) = isWithPacks ? try appendPacks(to: writer) : (0, 0)
             let bytes = try writer.finish(manifest: SnapshotManifestEncoder.encode(manifest).bytes)
             return ExportReport(
-                path: path, bytes: bytes, objects: tables.reduce(0) { $0 + $1.objects }, tables: tables.count,
+                path: path, bytes: bytes, objects: tables.reduce(0) { $0 + $1.objects }, tableCount: tables.count,
                 container: .init(id: identity.container.description, name: identity.containerName),
                 sealed: sealing == nil ? nil : true, contents: taken.contents == 0 ? nil : taken.contents,
                 contentBytes: taken.contents == 0 ? nil : taken.bytes,

@@ -9,7 +9,7 @@ public struct UnseenChanges: Codable, Equatable, Sendable {
     /// Missing rows.
     public var deleted = 0
     /// Rows missing together with all rows of the table: no deletions elsewhere.
-    package var left = 0
+    package var gone = 0
 
-    var areAny: Bool { changed + inserted + deleted + left > 0 }
+    var areAny: Bool { changed + inserted + deleted + gone > 0 }
 }

@@ -13,7 +13,7 @@ package struct RowComparisonCount: Codable, Equatable, Sendable {
     /// Rows only in the container.
     package var onlyThere = 0
     /// Rows on both sides with differences.
-    package var differing = 0
+    package var different = 0
 
     package init(table: String) { self.table = table }
 }
@@ -43,7 +43,7 @@ private struct RowComparator {
             } else if differing.isDisjoint(with: members) {
                 count.same += 1
             } else {
-                count.differing += 1
+                count.different += 1
             }
         }
         let rest = there.subtracting(matched)

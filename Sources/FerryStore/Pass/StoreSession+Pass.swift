@@ -27,7 +27,7 @@ extension StoreSession {
             let findings = try UnseenWrites(access, table, unseen).note()
             let changes = UnseenChanges(
                 table: table.localName, changed: findings.changed, inserted: findings.inserted,
-                deleted: findings.deleted, left: findings.left)
+                deleted: findings.deleted, gone: findings.left)
             if changes.areAny { taken.append(changes) }
         }
         if !taken.isEmpty { try pack() }

@@ -113,7 +113,7 @@ public struct VerificationReport: Codable, Equatable, Sendable {
     /// The remedies for all findings, each once.
     public private(set) var remedies: [VerificationRemedy] = []
     /// Unseen writes accepted as changes before; absent unless requested.
-    package var taken: [UnseenChanges]?
+    package var takenTables: [UnseenChanges]?
     /// The duration.
     package var durationMilliseconds: Int64 = 0
 

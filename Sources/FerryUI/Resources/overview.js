@@ -24,7 +24,7 @@ function devices(answer) {
     { title: "Not read there yet", isNumber: true },
   ];
   const rows = others.map((one) => [
-    device(one.name), chip(one.state || one.activity, one.tone), time(one.lastHeardMilliseconds, "never"),
+    device(one.name), chip(one.state || one.activity, one.tone), time(one.lastSeenMilliseconds, "never"),
     one.behind ? number(one.behind) : "–", one.unacknowledged ? number(one.unacknowledged) : "–",
   ]);
   return table("Other devices", heads, rows, { class: "stacked" });

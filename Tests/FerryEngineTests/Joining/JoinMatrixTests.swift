@@ -86,7 +86,7 @@ final class JoinMatrixTests: XCTestCase {
                 databasePath: fleet.databasePath(index), containerPath: fleet.containerPath, options: options,
                 isDryRun: true)
             let report = try fleet.join(options: options)
-            XCTAssertEqual(rehearsed.rows, report.rows, what)
+            XCTAssertEqual(rehearsed.compared, report.compared, what)
             XCTAssertEqual(rehearsed.removed, report.removed, what)
             XCTAssertEqual(rehearsed.conflicts, report.conflicts, what)
             var (differing, only) = (0, 0)
@@ -102,8 +102,8 @@ final class JoinMatrixTests: XCTestCase {
                 let lost = rows == .mine ? present : own
                 XCTAssertEqual(try conflicts(fleet, index, lost), lost == expected[name] ? 0 : 1, "\(what): \(lost)")
             }
-            let count = try XCTUnwrap(report.rows.first { $0.table == "my item" })
-            XCTAssertEqual([count.differing, count.onlyHere], [differing, only], what)
+            let count = try XCTUnwrap(report.compared.first { $0.table == "my item" })
+            XCTAssertEqual([count.different, count.onlyHere], [differing, only], what)
             XCTAssertEqual(report.removed, rows == .theirs ? only : 0, what)
         }
         try join(["first", "third", "y"], as: "b", first)

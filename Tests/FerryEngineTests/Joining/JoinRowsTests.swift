@@ -20,7 +20,7 @@ final class JoinRowsTests: XCTestCase {
     private let conflicts = "SELECT kind, \"column\" FROM ferry_conflict ORDER BY 1, 2"
 
     private func count(_ report: JoinReport, _ table: String) throws -> RowComparisonCount {
-        try XCTUnwrap(report.rows.first { $0.table == table })
+        try XCTUnwrap(report.compared.first { $0.table == table })
     }
 
     func testACopyJoinsWithEqualKeysAsTheSameRows() throws {
@@ -34,9 +34,9 @@ final class JoinRowsTests: XCTestCase {
             options: JoinOptions(match: .keys))
         XCTAssertEqual(report.matchingKeys, 0)
         let song = try count(report, "song")
-        XCTAssertEqual([song.same, song.differing, song.onlyHere, song.onlyThere], [1, 1, 1, 1])
+        XCTAssertEqual([song.same, song.different, song.onlyHere, song.onlyThere], [1, 1, 1, 1])
         let album = try count(report, "album")
-        XCTAssertEqual([album.same, album.differing, album.onlyHere, album.onlyThere], [2, 0, 0, 0])
+        XCTAssertEqual([album.same, album.different, album.onlyHere, album.onlyThere], [2, 0, 0, 0])
         try fleet.settle()
         try fleet.assertEqual("SELECT * FROM song ORDER BY id; SELECT * FROM album ORDER BY id")
         XCTAssertEqual(try fleet.shell(0, songs), "a|Bleu\nb|Red\nc|Bleu\nmine|Red\n")
@@ -50,7 +50,7 @@ final class JoinRowsTests: XCTestCase {
         XCTAssertEqual(report.matchingKeys, 4)
         XCTAssertEqual(try count(report, "song").onlyHere, 2)
         let tag = try count(report, "tag")
-        XCTAssertEqual([tag.same, tag.differing, tag.onlyHere, tag.onlyThere], [2, 0, 0, 0])
+        XCTAssertEqual([tag.same, tag.different, tag.onlyHere, tag.onlyThere], [2, 0, 0, 0])
         XCTAssertEqual(try fleet.shell(1, "SELECT count(*) FROM song"), "4\n")
     }
 
@@ -66,7 +66,7 @@ final class JoinRowsTests: XCTestCase {
         try fleet.settle()
         let report = try fleet.join("UPDATE song SET title = 'B' WHERE id = 2", options: JoinOptions(match: .keys))
         let song = try count(report, "song")
-        XCTAssertEqual([song.same, song.differing, song.onlyHere, song.onlyThere], [1, 1, 1, 0])
+        XCTAssertEqual([song.same, song.different, song.onlyHere, song.onlyThere], [1, 1, 1, 0])
         try fleet.settle()
         try fleet.assertEqual("SELECT * FROM song ORDER BY id; SELECT * FROM album; SELECT * FROM tag ORDER BY 1")
         // What the container had deleted and this database still had is there again.
@@ -113,7 +113,7 @@ final class JoinRowsTests: XCTestCase {
             schema + rows
                 + "UPDATE song SET title = 'mine' WHERE id = 2; UPDATE tag SET colour = 'green' WHERE name = 'x';",
             options: JoinOptions(rows: .mine, match: .keys))
-        XCTAssertEqual(try count(report, "song").differing, 1)
+        XCTAssertEqual(try count(report, "song").different, 1)
         try fleet.settle()
         try fleet.assertEqual("SELECT * FROM song ORDER BY id; SELECT * FROM album; SELECT * FROM tag ORDER BY 1")
         XCTAssertEqual(try fleet.shell(0, "SELECT title FROM song WHERE id = 2"), "mine\n")
@@ -137,7 +137,7 @@ final class JoinRowsTests: XCTestCase {
                 options: JoinOptions(rows: rows, match: .keys), isDryRun: true
             ).report
             let song = try count(report, "song")
-            XCTAssertEqual([song.same, song.differing, song.onlyHere, song.onlyThere], [0, 1, 1, 1], rows.rawValue)
+            XCTAssertEqual([song.same, song.different, song.onlyHere, song.onlyThere], [0, 1, 1, 1], rows.rawValue)
             XCTAssertEqual(report.removed, rows == .theirs ? 1 : 0)
         }
         XCTAssertEqual(try fleet.shell(1, "SELECT title FROM song ORDER BY id"), "B\nn\n")
@@ -189,7 +189,7 @@ final class JoinRowsTests: XCTestCase {
             schema + "INSERT INTO category(name) VALUES ('Folk'), ('Rock'), ('Jazz'), ('Own');"
                 + "INSERT INTO song VALUES (1, 'c', 1, 2), (2, 'd', 3, 4);")
         let category = try count(report, "category")
-        XCTAssertEqual([category.same, category.differing, category.onlyHere, category.onlyThere], [3, 0, 1, 0])
+        XCTAssertEqual([category.same, category.different, category.onlyHere, category.onlyThere], [3, 0, 1, 0])
         try fleet.settle()
         let query = """
             SELECT title, c.name, m.name FROM song JOIN category c ON c.id = category JOIN category m ON m.id = mood

@@ -95,10 +95,10 @@ final class FormerFilesTests: XCTestCase {
         XCTAssertTrue(try plainFiles(home).allSatisfy { $0.contains(gone.hex) })
         XCTAssertTrue(try warnings(home, 1).first?.contains("--clean") ?? false)
         let report = try home.replica(1).removeFormerFiles()
-        XCTAssertEqual(report.removed.map(\.id), [gone.description])
-        XCTAssertEqual(report.kept, [])
+        XCTAssertEqual(report.cleaned.map(\.id), [gone.description])
+        XCTAssertEqual(report.keptFiles, [])
         XCTAssertEqual(try plainFiles(home), [])
-        XCTAssertEqual(try home.replica(1).removeFormerFiles(), FormerFilesReport(removed: [], kept: []))
+        XCTAssertEqual(try home.replica(1).removeFormerFiles(), FormerFilesReport(cleaned: [], keptFiles: []))
         try home.assertAgreement([0, 1], ["row 0", "row 1", "row 2"], members: 2)
     }
 
@@ -121,8 +121,8 @@ final class FormerFilesTests: XCTestCase {
     func testChangesThatNoMemberHasStay() throws {
         let (home, device) = try sealedWithALateSegment()
         let report = try home.replica(0).removeFormerFiles()
-        XCTAssertEqual(report.kept.map(\.id), [device.description])
-        XCTAssertTrue(report.kept[0].reason.contains("beyond what was accepted"), report.kept[0].reason)
+        XCTAssertEqual(report.keptFiles.map(\.id), [device.description])
+        XCTAssertTrue(report.keptFiles[0].reason.contains("beyond what was accepted"), report.keptFiles[0].reason)
         XCTAssertFalse(try plainFiles(home).isEmpty)
         // The device has them, and its enrolment brings them.
         try enrol(home, 1)
@@ -131,14 +131,14 @@ final class FormerFilesTests: XCTestCase {
         // Another copy of its database may have written the file, so a person decides.
         XCTAssertFalse(try plainFiles(home).isEmpty)
         XCTAssertTrue(try warnings(home, 1).contains { $0.contains("--clean --anyway") })
-        XCTAssertEqual(try home.replica(1).removeFormerFiles(anyway: true).removed.map(\.id), [device.description])
+        XCTAssertEqual(try home.replica(1).removeFormerFiles(anyway: true).cleaned.map(\.id), [device.description])
         XCTAssertEqual(try plainFiles(home), [])
         try home.assertAgreement([0, 1], ["row 0", "row 1", "late"], members: 2)
     }
 
     func testWhatNoMemberHasIsRemovedOnPurpose() throws {
         let (home, device) = try sealedWithALateSegment()
-        XCTAssertEqual(try home.replica(0).removeFormerFiles(anyway: true).removed.map(\.id), [device.description])
+        XCTAssertEqual(try home.replica(0).removeFormerFiles(anyway: true).cleaned.map(\.id), [device.description])
         XCTAssertEqual(try plainFiles(home), [])
     }
 

@@ -9,9 +9,13 @@ import XCTest
 
 /// What an engine tells of the pass under way, and of the last one.
 final class SyncActivityTests: XCTestCase {
-    private func waitUntil(_ isFulfilled: () -> Bool, _ changes: AsyncStream<Void>) async {
-        if isFulfilled() { return }
-        for await _ in changes where isFulfilled() { return }
+    /// Lets the main actor work until it shows what is expected.
+    private func waitUntil(_ what: String, _ isFulfilled: @MainActor () -> Bool) async {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while await !isFulfilled() {
+            if ContinuousClock.now > deadline { return XCTFail("never: \(what)") }
+            await Task.yield()
+        }
     }
 
     func testProgressIsThereUntilThePassEnds() async throws {
@@ -19,19 +23,19 @@ final class SyncActivityTests: XCTestCase {
         try home.addDevice()
         let engine = SyncEngine(home.replicas[0], configuration: WatchConfiguration())
         let status = await SyncStatus(engine)
-        let activities = engine.core.makeActivityStream()
         let handler = try XCTUnwrap(engine.core.progressHandler())
         handler(SyncProgress(phase: .replaying, completed: 0, total: nil))
         XCTAssertNil(engine.core.activity.progress, "a pass without anything to do")
         handler(SyncProgress(phase: .replaying, completed: 5, total: 10))
-        await waitUntil({ engine.core.activity.progress?.completed == 5 }, activities)
-        while await status.progress?.total != 10 { await Task.yield() }
+        XCTAssertEqual(engine.core.activity.progress?.completed, 5)
+        await waitUntil("the progress is shown") { status.progress?.total == 10 }
         home.clock.set(1_800_000_000_000)
         try await engine.sync()
         XCTAssertNil(engine.core.activity.progress)
         XCTAssertEqual(engine.core.activity.successMilliseconds, 1_800_000_000_000)
-        while await status.progress != nil { await Task.yield() }
-        while await status.lastSync != Date(timeIntervalSince1970: 1_800_000_000) { await Task.yield() }
+        await waitUntil("the end is shown") {
+            status.progress == nil && status.lastSync == Date(timeIntervalSince1970: 1_800_000_000)
+        }
     }
 
     func testNobodyAsksForProgressThatNobodyLooksAt() throws {

@@ -259,7 +259,7 @@ final class UnseenWriteTests: XCTestCase {
         XCTAssertEqual(Set(found.differences.map(\.kind)), [.check, .missingRow, .unknownRow])
         XCTAssertTrue(found.mayBeTaken)
         let taken = try devices[0].store.takeUnseenWrites(encode: devices[0].encode)
-        XCTAssertEqual(taken, [UnseenChanges(table: "t", changed: 1, inserted: 1, deleted: 1, left: 0)])
+        XCTAssertEqual(taken, [UnseenChanges(table: "t", changed: 1, inserted: 1, deleted: 1, gone: 0)])
         XCTAssertEqual(try devices[0].store.takeUnseenWrites(encode: devices[0].encode), [])
         try settle(devices)
         try assertShown(["unseen|theirs", "x3|y3", "x8|y8"], kinds[0], devices)
