@@ -77,8 +77,8 @@ extension Replica {
         return try container.sealed(by: membership.seal())
     }
 
-    /// The devices from which nothing is expected any more: removed and departed devices. None without a has no key,
-    /// because nothing is known of the members then.
+    /// The devices from which nothing is expected any more: removed and departed devices. None if this computer has no
+    /// key, because nothing is known of the members then.
     func devicesThatAreOut() throws -> Set<DeviceID> {
         do {
             guard let roster = try membership()?.roster else { return [] }
