@@ -233,7 +233,8 @@ extension CarryPlan {
             return logs.from > logs.to ? .from : .to
         }
         if let side = newer(checksums, base: base, isRemovable: false) { return side }
-        // Without further evidence the head in `from` counts. An author who finds an older head writes the newer head again.
+        // Without further evidence the head in `from` counts. An author who finds an older head writes the newer head
+        // again.
         return (both.from.writtenMilliseconds ?? 0) >= (both.to.writtenMilliseconds ?? 0) ? .from : .to
     }
 }

@@ -8,7 +8,8 @@ import Foundation
 ///
 /// Invariants:
 /// - A file appears whole and durable: temporary name, fsync, rename, fsync of the directory.
-/// - Nothing is read from a file that further users may read or change, or from a directory where they may replace files.
+/// - Nothing is read from a file that further users may read or change, or from a directory where they may replace
+///   files.
 /// - Bytes with secrets are overwritten once they were read or written.
 package struct FileKeyStore: KeyStore {
     private static let suffix = ".key"
