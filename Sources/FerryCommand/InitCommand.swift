@@ -162,7 +162,7 @@ struct DeviceNameOption: ParsableArguments {
     var name: String?
 }
 
-/// The synchronized tables and the local tables, for `init`, `join` and `status`.
+/// The travelling tables and the local tables, for `init`, `join` and `status`.
 struct TableListing {
     let tables: [StatusReport.Table]
     let leftOut: [StatusReport.LeftOut]

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Ferry
 
-/// The synchronized tables, and the identity of their rows.
+/// The travelling tables, and the identity of their rows.
 struct TableSelectionOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

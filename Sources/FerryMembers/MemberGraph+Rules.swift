@@ -46,7 +46,7 @@ extension MemberGraph {
     }
 
     /// Whether a device is out, and only the accepted part of the device's log counts. Out are removed devices, former
-    /// logs, and devices without a standing admission.
+    /// logs, and named devices without a standing admission.
     func isOut(_ device: Int, by scope: Scope) -> Bool {
         if devices[device].isFormer { return true }
         if devices[device].removals.contains(where: { sets.contains($0.record, in: scope.records) }) { return true }

@@ -229,8 +229,8 @@ package struct MemberGraph: Sendable {
             case .leave(let end): devices[gone].endings.append(end)
             default: devices[gone].removals.append(Removal(record: own, author: author))
             }
-            // A departure after another departure of the device adds nothing: any act beside the former is beside the
-            // latter, too.
+            // A departure that follows an earlier departure adds nothing: acts that stand beside the earlier departure
+            // stand beside this departure, too.
             guard !devices[gone].departures.contains(where: { sets.contains($0, in: scope.departures) }) else {
                 continue
             }

@@ -4,9 +4,9 @@ import Foundation
 
 /// A place within rclone's reach, by `rclone rcd` (Docs/Stores.md, "Everything that rclone reaches").
 ///
-/// An object in a device's directory has the remote's facts as a tag: size, time, ID, and a hash if the remote keeps any.
-/// Tags of objects beside the marker are checksums of their content: they are small, and several devices write `latest`
-/// within a second.
+/// An object in a device's directory has the remote's facts as a tag: size, time, ID, and a hash if the remote keeps
+/// any. Tags of objects beside the marker are checksums of their content: they are small, and several devices write
+/// `latest` within a second.
 package final class RcloneStorage: ObjectStorage {
     /// An upload of the largest file may take this long without a word, in seconds.
     private static let silenceSeconds = 1800

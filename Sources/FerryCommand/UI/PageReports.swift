@@ -91,7 +91,7 @@ enum PageReports {
     struct Conflicts: Encodable {
         var conflicts: [ListedConflict]
         var total: Int
-        /// The synchronized tables.
+        /// The travelling tables.
         var tables: [String]
         var nextBefore: Int64?
     }

@@ -7,7 +7,7 @@ import FerryStore
 import Foundation
 import GRDB
 
-/// Documents and attachments of an app: files of any size, synchronized with the database.
+/// Documents and attachments of an app: files of any size that travel with the database.
 ///
 ///     let documents = try DocumentStore(engine)
 ///     let entry = try await documents.add(url, at: "Scores/Trio.pdf")

@@ -1,7 +1,7 @@
 import FerryContainer
 import FerryCore
 
-/// The two places of a `Carrier`.
+/// A place of a `Carrier`: the source or the target.
 enum CarrySide: CaseIterable {
     case from, to
 
@@ -57,7 +57,7 @@ struct CarryPlan: Equatable {
     var author: CarrySide?
 
     /// - Parameters:
-    ///   - files: the listings; without names of known damage.
+    ///   - files: the listings, without files known as damaged.
     ///   - heads: `nil` where there is none.
     ///   - newerHead: the place with the newer head; `nil` for the same head, or none.
     ///   - home: the author's last known place.
@@ -233,7 +233,8 @@ extension CarryPlan {
             return logs.from > logs.to ? .from : .to
         }
         if let side = newer(checksums, base: base, isRemovable: false) { return side }
-        // Without further evidence the head in `from` counts. An author with an older head writes its own head again.
+        // Without further evidence the head in `from` counts. An author who finds an older head writes the newer head
+        // again.
         return (both.from.writtenMilliseconds ?? 0) >= (both.to.writtenMilliseconds ?? 0) ? .from : .to
     }
 }

@@ -8,7 +8,8 @@ import Foundation
 ///
 /// Invariants:
 /// - A file appears whole and durable: temporary name, fsync, rename, fsync of the directory.
-/// - Nothing is read from a file that further users may read or change, or from a directory with replaceable files.
+/// - Nothing is read from a file that further users may read or change, or from a directory where they may replace
+///   files.
 /// - Bytes with secrets are overwritten once they were read or written.
 package struct FileKeyStore: KeyStore {
     private static let suffix = ".key"
@@ -139,8 +140,8 @@ package struct FileKeyStore: KeyStore {
         }
     }
 
-    /// Makes the names in a directory durable, because an interrupted attempt may have left them without this. A
-    /// directory closed to this account has no such names.
+    /// Makes names in a directory durable that an interrupted attempt may have left volatile. The attempt did not
+    /// change a directory closed to this account.
     private func settle(_ path: String) throws {
         do {
             try fileSystem.synchronizeDirectory(at: path)

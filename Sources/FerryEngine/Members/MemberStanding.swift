@@ -76,7 +76,7 @@ extension Replica {
     private static let copyNewsMilliseconds: Int64 = 30 * 86_400_000
 
     /// Adds the known facts about a sealed container to a status.
-    /// - Returns: the reason against this device's part in the container; `nil` for a member.
+    /// - Returns: the reason why this device takes no part any more; `nil` for a member.
     func addMembership(to place: inout StatusReport.ContainerPlace, named names: [DeviceID: String]) throws -> String? {
         guard let membership = try membership() else { return nil }
         let roster = membership.roster

@@ -1,7 +1,7 @@
 import FerryCore
 import FerrySeal
 
-/// The members of a sealed container, in the view and the power of one member: `replica.members`.
+/// The members of a sealed container, as seen and changed by a member: `replica.members`.
 ///
 /// Synchronous calls, like those of `Replica`. All calls throw `notMember` on a device that is out, `keyMissing` and
 /// `keyExposed` for problems with the device's keys, `invalidArgument` for an open container, and `busy`.
@@ -69,7 +69,7 @@ public struct Members: Sendable {
     @discardableResult
     public func rotateKeys() throws -> KeysReport { try replica.rotateKeys() }
 
-    /// Gives this device new keys under a new ID, and removes the former keys: for keys in danger.
+    /// Gives this device new keys under a new ID, and removes the former keys: for keys that a stranger may have seen.
     /// - Throws: as `Replica.sync`.
     @discardableResult
     public func renewKeys() throws -> Renewal { try replica.renewKeys() }

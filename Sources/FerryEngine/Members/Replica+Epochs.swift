@@ -2,7 +2,7 @@ import FerryContainer
 import FerryCore
 import FerryMembers
 
-/// Due epochs: a new epoch without a clean epoch, and epochs lacking for members (Docs/Sealing.md, "Epochs").
+/// Due epochs: a new epoch if none is clean, and epochs that members lack (Docs/Sealing.md, "Epochs").
 extension Replica {
     /// Makes an epoch if none is clean. Hands the current epoch, and epochs made beside it, on to members without them.
     func prepareEpoch(_ membership: inout Membership, _ container: Container) throws {

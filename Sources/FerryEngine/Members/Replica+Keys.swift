@@ -121,7 +121,7 @@ extension Replica {
     }
 
     /// Makes this database the device of an enrolment: for a database with the key elsewhere, or with a device that is
-    /// out. Changes of the database unknown to all devices are sent again under the new ID.
+    /// out. Changes that nobody has are sent again under the new ID.
     /// - Throws: `enrolmentPending` while nobody has let the device in; `containerMismatch` for a different container's
     ///   enrolment; `codeRefused`, `busy`, and as `sync`.
     @discardableResult

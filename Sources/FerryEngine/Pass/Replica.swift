@@ -264,7 +264,8 @@ public final class Replica: Sendable {
     }
 
     /// Writes down the rows behind the integer keys, for the case that the database joins again.
-    /// - Returns: the number of rows, and the error if the file could not be written. Leaving keeps the rows all the same.
+    /// - Returns: the number of rows, and the error if the file could not be written. Leaving keeps the rows all the
+    ///   same.
     private func rememberKeys() throws -> (count: Int, failure: FerryError?) {
         let file = RememberedKeysFile(besideDatabase: store.path, environment.fileSystem)
         do {
