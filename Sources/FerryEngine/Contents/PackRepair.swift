@@ -76,6 +76,15 @@ struct PackRepair {
         return gone
     }
 
+    /// Takes damaged files of this device's packs out of the container where the same packs wait beside the database again. A storage
+    /// would take the name and the length for the pack, and get nothing.
+    func clearPlaces() throws {
+        for (id, fault) in faults.all.sorted(by: { $0.key < $1.key }) {
+            guard case .damaged = fault, try replica.shelf.openPending(id) != nil else { continue }
+            try container.removePack(id, of: replica.identity.device)
+        }
+    }
+
     /// The chunks that somebody needs, that a faulty pack gives, and that no other one has. `nil` where a living content needs a
     /// chunk that no pack gives.
     private func chunksToMove(
@@ -110,7 +119,9 @@ extension Replica {
         try store.updateChunkIndex()
         let examination = try PackExamination(self, container, isDeep: false)
         let repair = try PackRepair(self, container, faults ?? PackFaults(of: examination.packs(), examination))
-        return (try repair.packWholeContents(), try repair.replaceOwnPacks())
+        let (contents, replaced) = (try repair.packWholeContents(), try repair.replaceOwnPacks())
+        try repair.clearPlaces()
+        return (contents, replaced)
     }
 
     /// Removes the files of packs that were replaced, once that is published. What is damaged around the chunks would stay otherwise.

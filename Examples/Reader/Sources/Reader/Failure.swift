@@ -74,7 +74,7 @@ struct Failure: Error {
         case .containerMissing, .containerEmpty, .containerMismatch: .unavailable
         case .containerExists, .alreadyTracked: .existsAlready
         case .inputOutput: .inputOutput
-        case .busy, .fileNotThereYet, .logCollected, .olderState, .enrolmentPending: .tryAgain
+        case .busy, .fileNotThereYet, .contentNotHere, .logCollected, .olderState, .enrolmentPending: .tryAgain
         case .internalInconsistency: .bug
         default: .badData
         }

@@ -39,7 +39,7 @@ struct RootCommand: AsyncParsableCommand {
                 name: "Read",
                 subcommands: [
                     RefreshCommand.self, ListCommand.self, ShowCommand.self, ReadCommand.self, UnreadCommand.self,
-                    StarCommand.self, UnstarCommand.self, ScreenCommand.self,
+                    StarCommand.self, UnstarCommand.self, KeepCommand.self, FilesCommand.self, ScreenCommand.self,
                 ]),
             CommandGroup(
                 name: "Follow from device to device", subcommands: [SyncCommand.self, SetCommand.self, GetCommand.self]),

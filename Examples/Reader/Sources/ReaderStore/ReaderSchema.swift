@@ -5,6 +5,7 @@ import GRDB
 /// | table | travels |
 /// | --- | --- |
 /// | `feed` | always |
+/// | `kept` | always: files of articles that a person keeps; their bytes are attachments |
 /// | `article`, `author`, `category`, `article_category` | if the reader was set up with `--articles` |
 /// | `fetch`, `article_search` | never: what this device knows of servers, and its index for searching |
 ///
@@ -14,6 +15,7 @@ enum ReaderSchema {
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("reader") { try $0.execute(sql: tables) }
+        migrator.registerMigration("kept files") { try $0.execute(sql: keptFiles) }
         return migrator
     }
 
@@ -50,8 +52,15 @@ enum ReaderSchema {
         END;
         """
 
+    /// `content` is the ID of an attachment. An article is told by its mark, because articles may stay on their device.
+    private static let keptFiles = """
+        CREATE TABLE kept(
+            mark TEXT NOT NULL, url TEXT NOT NULL, name TEXT NOT NULL, bytes INTEGER NOT NULL, content BLOB NOT NULL,
+            PRIMARY KEY(mark, url)) WITHOUT ROWID;
+        """
+
     /// What travels where articles do not.
-    static let alwaysTravelling = ["feed"]
+    static let alwaysTravelling = ["feed", "kept"]
     /// What travels besides where they do.
     static let articleTables = ["article", "author", "category", "article_category"]
     /// By what rows of different devices are known to be the same.

@@ -66,6 +66,29 @@ final class CommandTests: ServerTestCase {
         return try joining.result()
     }
 
+    func testFilesOfAnArticleAreKeptAndWritten() async throws {
+        try await server.serve("/episode.mp3", Route("an episode"))
+        try await server.serve(
+            "/feed",
+            Route(
+                """
+                <?xml version="1.0"?><rss version="2.0"><channel><title>Podcast</title><item><guid>1</guid><title>One</title>
+                <enclosure url="\(try address("/episode.mp3"))" type="audio/mpeg" length="10"/></item></channel></rss>
+                """))
+        XCTAssertEqual(try reader("init", path("shared"), "--name", "laptop", "--open").status, 0)
+        XCTAssertEqual(try reader("add", address("/feed")).status, 0)
+        let list = try XCTUnwrap(reader("list", "--json").json()["articles"] as? [[String: Any]])
+        let id = "\(try XCTUnwrap(list[0]["id"] as? Int))"
+        XCTAssertTrue(try reader("files", id).output.contains("None of its files is kept"))
+        XCTAssertTrue(try reader("keep", id).output.contains("Kept episode.mp3, 10 bytes."))
+        XCTAssertTrue(try reader("keep", id).output.contains("kept already"))
+        let files = try XCTUnwrap(reader("files", id, "--into", path("out"), "--json").json()["paths"] as? [String])
+        XCTAssertEqual(files, [path("out/episode.mp3")])
+        XCTAssertEqual(try String(contentsOfFile: path("out/episode.mp3"), encoding: .utf8), "an episode")
+        XCTAssertEqual(try reader("keep", id, "--remove", "--json").json()["removed"] as? Int, 1)
+        XCTAssertEqual(try reader("keep", "99").status, 1)
+    }
+
     func testAFirstDayWithTwoDevices() async throws {
         try await server.serve("/feed", Route(rss([1, 2], title: "Music")))
         try await server.serve("/broken", Route("", status: 500))

@@ -37,6 +37,8 @@ public struct FetchLimits: Sendable, Hashable {
     public var maximumBytes = 64 << 20
     /// For all pages of one feed together.
     public var maximumTotalBytes = 256 << 20
+    /// For a file that belongs to an article, such as a podcast's episode.
+    public var maximumFileBytes = 1 << 30
     /// How many redirects in a row are followed.
     public var maximumRedirects = 10
     /// Until the server begins to answer, connecting included.

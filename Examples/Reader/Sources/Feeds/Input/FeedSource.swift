@@ -111,7 +111,7 @@ final class SourceReader {
 
 extension Int {
     /// A number of bytes to show, in binary units.
-    var asByteCount: String {
+    package var asByteCount: String {
         let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)]
         for (unit, shift) in units where self >= 1 << shift {
             let tenths = (self * 10) >> shift
