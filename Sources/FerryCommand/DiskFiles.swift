@@ -95,17 +95,30 @@ enum DiskFiles {
         return bytes
     }
 
+    /// Nobody has the bytes here: a file has none of them, or they are sealed under a key of others.
+    private static let codesOfMissing: Set<FerryError.Code> = [
+        .contentNotHere, .contentLost, .containerMissing, .keyMissing,
+    ]
+
     /// What was written out of a database that keeps no documents any more.
     struct Written: Encodable {
         var documents = 0
+        /// Rival versions of these documents, beside the shown versions; `nil` without any.
+        var rivals: Int?
+        /// The paths of documents whose bytes are not to be had, as far as they may be left out.
+        var missing: [String] = []
         var attachments = 0
         /// The directory with the attachments: each file has its content's ID in hexadecimal digits as its name, as `hex(column)` tells.
         var attachmentsDirectory: String?
+
+        private enum CodingKeys: String, CodingKey { case documents, rivals, attachments, attachmentsDirectory }
     }
 
     /// Writes all documents that are shown into a directory, with their folders, and all attachments into a directory therein.
     /// - Throws: `nameTaken` for a directory that is not empty; `contentNotHere`, `contentLost`, `inputOutput`. What was written by then stays.
-    static func write(_ documents: DocumentAccess, to directory: String) throws -> Written {
+    static func write(_ documents: DocumentAccess, to directory: String, leavingOutMissing: Bool = false) throws
+        -> Written
+    {
         let files = FileManager.default
         // A missing directory is made below.
         if let names = try? files.contentsOfDirectory(atPath: directory), !names.isEmpty {
@@ -128,11 +141,13 @@ enum DiskFiles {
             if entry.kind == .folder {
                 try make(target)
             } else {
-                let source = try documents.file(of: entry.id)
-                _ = try copy(
-                    source.path, to: target, overwriting: false, isExecutable: source.isExecutable,
-                    modifiedMicroseconds: source.modifiedMicroseconds)
-                written.documents += 1
+                do {
+                    try write(entry, of: documents, to: target, &written)
+                } catch let error as FerryError
+                    where leavingOutMissing && codesOfMissing.contains(error.code)
+                {
+                    written.missing.append(entry.path)
+                }
             }
         }
         let attached = try documents.replica.store.attachedContents()
@@ -140,7 +155,13 @@ enum DiskFiles {
         let place = try freeName("Attachments", in: directory)
         try make(place)
         for content in attached {
-            let source = try documents.replica.contentFile(content)
+            let source: String
+            do {
+                source = try documents.replica.contentFile(content)
+            } catch let error as FerryError where leavingOutMissing && codesOfMissing.contains(error.code) {
+                written.missing.append("attachment \(content.hex.uppercased())")
+                continue
+            }
             _ = try copy(
                 source, to: place + "/" + content.hex.uppercased(), overwriting: false, isExecutable: false,
                 modifiedMicroseconds: nil)
@@ -150,11 +171,35 @@ enum DiskFiles {
         return written
     }
 
+    /// Writes the shown version of a document, and the document's rivals beside that file: nobody's edit is left behind.
+    private static func write(
+        _ entry: DocumentEntry, of documents: DocumentAccess, to target: String, _ written: inout Written
+    ) throws {
+        func copy(_ version: VersionID?, to target: String) throws {
+            let source = try documents.file(of: entry.id, version: version)
+            _ = try Self.copy(
+                source.path, to: target, overwriting: false, isExecutable: source.isExecutable,
+                modifiedMicroseconds: source.modifiedMicroseconds)
+        }
+        try copy(nil, to: target)
+        written.documents += 1
+        if entry.rivals.isEmpty { return }
+        let folder = (target as NSString).deletingLastPathComponent
+        for version in try documents.versions(entry.id) where version.isRival && version.content != nil {
+            let name = CopyName.of(
+                entry.name, label: version.device ?? "", madeMilliseconds: version.madeMilliseconds)
+            try copy(version.id, to: freeName(name, in: folder))
+            written.rivals = (written.rivals ?? 0) + 1
+        }
+    }
+
     /// A name that no document has.
     private static func freeName(_ name: String, in directory: String) throws -> String {
         let names = Set(try FileManager.default.contentsOfDirectory(atPath: directory).map { $0.lowercased() })
         var (free, number) = (name, 2)
-        while names.contains(free.lowercased()) { (free, number) = ("\(name) (\(number))", number + 1) }
+        while names.contains(free.lowercased()) {
+            (free, number) = (DocumentName.adding(" (\(number))", to: name), number + 1)
+        }
         return directory + "/" + free
     }
 

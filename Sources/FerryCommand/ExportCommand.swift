@@ -177,7 +177,7 @@ struct ImportCommand: DatabaseCommand {
         do {
             (replica, report) = try ProgressBar.during(console) { progress in
                 var setup = ReplicaSetup(progress: progress, enrolment: enrolment?.0)
-                setup.importedDocuments = choice
+                setup.importedDocuments = choice(console)
                 return try setup.importDatabase(
                     at: argument.database, from: file, containerPath: container, name: name, recovery: recovery)
             }
@@ -190,10 +190,17 @@ struct ImportCommand: DatabaseCommand {
     }
 
     /// The choice about the documents of a plain database.
-    private var choice: ReplicaSetup.ImportedDocuments {
+    private func choice(_ console: Console) -> ReplicaSetup.ImportedDocuments {
         if discardDocuments { return .discarded }
         guard let documents else { return .refused }
-        return .written { _ = try DiskFiles.write(DocumentAccess($0), to: documents) }
+        return .written {
+            let written = try DiskFiles.write(DocumentAccess($0), to: documents, leavingOutMissing: true)
+            for path in written.missing.prefix(10) {
+                console.warn("\(Wording.oneLine(path)): the file has no bytes of this document, so nothing is written.")
+            }
+            let more = written.missing.count - 10
+            if more > 0 { console.warn("\(Wording.count(more, "more document")) like that.") }
+        }
     }
 
     /// The replica of an existing database.

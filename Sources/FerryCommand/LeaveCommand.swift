@@ -62,6 +62,9 @@ struct LeaveCommand: DatabaseCommand {
         if let documents {
             let found = try DiskFiles.write(DocumentAccess(replica), to: documents)
             try console.say("\(Wording.count(found.documents, "document is", "documents are")) in \(documents).")
+            if let rivals = found.rivals {
+                try console.say("\(Wording.count(rivals, "rival version lies", "rival versions lie")) beside.")
+            }
             if let place = found.attachmentsDirectory {
                 try console.say(
                     "\(Wording.count(found.attachments, "attachment is", "attachments are")) in \(place), each under its ID."

@@ -85,13 +85,18 @@ struct WatchCommand: DatabaseCommand {
         if let failure = failures.first(where: { $0.isOfOutput || !signals.haveCome }) { throw failure.error }
     }
 
-    /// Runs all until the last watch ends: the first on this thread, each further watch on a new thread.
+    /// Runs all until the last watch ends: the first on this thread, each further watch on a new thread. A watch that fails ends all, so
+    /// that a service begins again with all databases.
     private static func run(_ watches: [RunningWatch]) {
         let others = DispatchGroup()
+        @Sendable func run(_ watch: RunningWatch) {
+            watch.loop.run()
+            if watch.reporter.failure != nil { for other in watches { other.loop.stop() } }
+        }
         for watch in watches.dropFirst() {
             others.enter()
             let thread = Thread {
-                watch.loop.run()
+                run(watch)
                 others.leave()
             }
             thread.name = "ferry watch"
@@ -99,7 +104,7 @@ struct WatchCommand: DatabaseCommand {
             thread.stackSize = 8 << 20
             thread.start()
         }
-        watches.first?.loop.run()
+        if let first = watches.first { run(first) }
         others.wait()
     }
 }

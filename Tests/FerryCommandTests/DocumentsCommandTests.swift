@@ -130,6 +130,73 @@ final class DocumentsCommandTests: XCTestCase {
         XCTAssertEqual(concerns.map { $0["kind"] as? String }, ["mirrorRests"])
     }
 
+    func testAFolderThatIsSetBackGetsTheDocumentsAgain() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo(isOpen: true)
+        try FileManager.default.copyItem(atPath: workshop.path("shared"), toPath: workshop.path("older"))
+        try Data((0..<90_000).map { UInt8(truncatingIfNeeded: $0 * $0 >> 3) })
+            .write(to: URL(fileURLWithPath: workshop.path("one")))
+        try workshop.succeed("documents", "a.sqlite", "add", "one")
+        try workshop.succeed("sync", "a.sqlite")
+        try FileManager.default.removeItem(atPath: workshop.path("shared"))
+        try FileManager.default.moveItem(atPath: workshop.path("older"), toPath: workshop.path("shared"))
+        for _ in 0..<2 { for name in ["a.sqlite", "b.sqlite"] { _ = try workshop.ferry("sync", name) } }
+        try workshop.succeed("documents", "b.sqlite", "get", "one", "-o", "got")
+        XCTAssertEqual(
+            try Data(contentsOf: URL(fileURLWithPath: workshop.path("got"))),
+            try Data(contentsOf: URL(fileURLWithPath: workshop.path("one"))))
+    }
+
+    func testAMirrorIsNeitherTheWholeDiskNorAnotherMirrorsOwnFolder() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo(isOpen: true)
+        try workshop.fail("documents", "a.sqlite", "mirror", "/", status: 64, code: "invalidArgument")
+        try FileManager.default.createDirectory(
+            atPath: workshop.path("M/photos/.ferry-mirror"), withIntermediateDirectories: true)
+        try Data("marker".utf8).write(to: URL(fileURLWithPath: workshop.path("M/photos/.ferry-mirror/marker")))
+        try workshop.succeed("documents", "a.sqlite", "mirror", "M")
+        try workshop.succeed("sync", "a.sqlite")
+        let list = try workshop.succeed("documents", "a.sqlite", "list", "--json").output
+        XCTAssertTrue(list.contains("photos"), list)
+        XCTAssertFalse(list.contains("marker"), list)
+    }
+
+    func testRivalsAreWrittenWhereADatabaseLeavesAndWhereAFileBecomesADatabase() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo(isOpen: true)
+        func write(_ text: String, to name: String) throws {
+            try text.write(toFile: workshop.path(name), atomically: false, encoding: .utf8)
+        }
+        try write("base", to: "n.txt")
+        try workshop.succeed("documents", "a.sqlite", "add", "n.txt")
+        func settle() throws {
+            for _ in 0..<2 { for name in ["a.sqlite", "b.sqlite"] { try workshop.succeed("sync", name) } }
+        }
+        try settle()
+        for (name, database) in [("text of a", "a.sqlite"), ("text of b", "b.sqlite")] {
+            try write(name, to: "new")
+            try workshop.succeed("documents", database, "put", "new", "n.txt")
+        }
+        try settle()
+        try workshop.succeed("export", "a.sqlite", "all.ferry")
+        try workshop.succeed("export", "a.sqlite", "rows.ferry", "--without-documents")
+        try workshop.succeed("leave", "b.sqlite", "--documents", "left")
+        try workshop.succeed("import", "look.sqlite", "all.ferry", "--documents", "imported")
+        for folder in ["left", "imported"] {
+            let names = try FileManager.default.contentsOfDirectory(atPath: workshop.path(folder))
+            XCTAssertEqual(names.count, 2, "\(folder): \(names)")
+            XCTAssertTrue(names.contains("n.txt"), "\(names)")
+            let texts = try names.map {
+                try String(contentsOfFile: workshop.path(folder + "/" + $0), encoding: .utf8)
+            }
+            XCTAssertEqual(Set(texts), ["text of a", "text of b"], folder)
+        }
+        // Without bytes in the file the database is made all the same.
+        let told = try workshop.succeed("import", "bare.sqlite", "rows.ferry", "--documents", "bare")
+        XCTAssertEqual(try workshop.sql("bare.sqlite", "SELECT count(*) FROM artist"), "2\n")
+        XCTAssertFalse((told.output + told.errors).contains("Name the container"), told.errors)
+    }
+
     func testADirectoryIsNoNewVersion() throws {
         let workshop = try Workshop()
         try workshop.begin(isOpen: true)

@@ -27,7 +27,9 @@ extension Replica {
     func removeUnnamedPacks(_ container: Container) throws -> Int {
         guard try store.hasDocumentTables(), try !store.needsPass(), try store.outboxSizes().isEmpty else { return 0 }
         let named = try store.readContents { rows, _ in try rows.packs(of: identity.device) }
-        let files = try container.packs(of: identity.device).filter { !named.contains($0.id) }
+        let present = try container.packs(of: identity.device)
+        try repairLostPacks(named, present: present.map(\.id), container)
+        let files = present.filter { !named.contains($0.id) }
         if files.isEmpty { return 0 }
         try store.updateChunkIndex()
         let remembered = try store.rememberedChunks()
@@ -42,6 +44,14 @@ extension Replica {
             }
         }
         return count
+    }
+
+    /// Packs contents again whose packs the folder has lost: somebody put an older state of the folder back. A listing of a storage may
+    /// lag, and says nothing.
+    private func repairLostPacks(_ named: Set<PackID>, present: [PackID], _ container: Container) throws {
+        if container.answersFromListing { return }
+        if try named.subtracting(present).subtracting(shelf.pendingPacks()).isEmpty { return }
+        try repairContents(container)
     }
 
     /// What a pack without a row is good for.

@@ -51,6 +51,10 @@ extension Replica {
     /// knows the listing.
     func place() throws -> any ContainerBackend {
         let text = identity.containerPath
+        if text.isEmpty {
+            throw FerryError(
+                .containerMissing, "The database was made of a file, and belongs to no container.", path: store.path)
+        }
         if let open = openPlace.withLock({ $0 }), open.text == text { return open.backend }
         let backend = try environment.backend(at: text)
         if backend.answersFromListing { openPlace.withLock { $0 = (text, backend) } }

@@ -75,6 +75,11 @@ final class SyncRun {
     private func lookAfterPacks() throws {
         report.count(published: try publisher.packs.publish())
         try replica.removeUnnamedPacks(container)
+        // Packs that the folder has lost were made again.
+        if try store.needsPass() {
+            _ = try store.pass(replaying: [], encode: encoding)
+            try publish()
+        }
         try replica.removeShelfLitter()
     }
 

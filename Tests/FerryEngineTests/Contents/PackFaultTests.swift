@@ -74,6 +74,9 @@ final class PackFaultTests: XCTestCase {
     func testOnePackThatIsMissingHoldsNoOtherUp() throws {
         let home = try published()
         try home.files.removeFile(at: try pack(home))
+        // The author has the bytes no more, and cannot pack them again.
+        let id = try home.photos(0).image("new").hex
+        try home.photos(0).files.removeFile(at: home.photos(0).shelf + "/whole/\(id.prefix(2))/\(id)")
         let other = noise(30_000, seed: 9)
         try home.photos(0).attach("other", other)
         try home.settle()
