@@ -24,8 +24,8 @@ package struct IgnoreRules: Hashable, Sendable {
             .compactMap { Rule(Array($0)) }
     }
 
-    /// Names without documents, for any text of the file: temporary files of editors, syncers and downloads, litter of systems, and the
-    /// files of SQLite and Ferry beside a database.
+    /// Names without documents, for any text of the file: temporary files of editors, syncers and downloads, and litter of systems. Also
+    /// the files of SQLite and Ferry beside a database.
     private static let litter = [
         ".ferry-mirror", ".DS_Store", "._*", "Thumbs.db", "desktop.ini", ".Spotlight-V100", ".Trashes",
         ".fseventsd", "$RECYCLE.BIN", "~$*", ".~lock.*#", ".*.sw[a-p]", "*~", ".#*", "#*#", "4913", "*.crdownload",

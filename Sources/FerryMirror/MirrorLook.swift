@@ -3,7 +3,7 @@ import FerryDocuments
 
 /// The matches between the items on a disk and the entries of a mirror, before any byte is read.
 ///
-/// An item at an entry's path and of the entry's kind is the same thing, for any inode: programs save by putting a new file in an old
+/// An item at an entry's path and of the entry's kind is the same thing, for any inode. Programs save by putting a new file in an old
 /// file's place. Of the rest a folder, and then a file, is found by the disk's number. The items of a moved folder are looked for in the
 /// folder's new place.
 package struct MirrorLook: Sendable {
@@ -21,7 +21,7 @@ package struct MirrorLook: Sendable {
     package init(_ entries: [MirrorEntry], _ items: [DiskItem]) {
         var open: [DiskPath: DiskItem] = [:]
         for item in items { open[item.path] = item }
-        // Of two entries with the same path, the entry of the item there goes first: a step may have put a file in the place of a file that
+        // Of two entries with the same path, the entry of the item there goes first. A step may have put a file in the place of a file that
         // went.
         var rest = takeByPath(entries, &open) { $0.stamp.isSameThing(as: $1.stamp, isFolder: $0.kind == .folder) }
         rest = takeByPath(rest, &open) { _, _ in true }

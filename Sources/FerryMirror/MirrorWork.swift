@@ -41,8 +41,8 @@ enum WorkName {
     }
 }
 
-/// The files in a mirror's own folder at the beginning of a pass: leftovers of a dead process, and files with a writer at the moment of
-/// leaving their places.
+/// The files in a mirror's own folder at the beginning of a pass. They are leftovers of a dead process, and files with a writer at the
+/// moment of leaving their places.
 struct MirrorWork<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Base.Source {
     private let disk: Disk
     private let base: Base

@@ -1,8 +1,8 @@
 import FerryCore
 import FerryEngine
 
-/// Examines the mirrors of a database on this device, for `ferry doctor`: whether each directory is there and is this database's, and the
-/// remains of the last pass. Changes nothing.
+/// Examines the mirrors of a database on this device, for `ferry doctor`. Looks whether each directory is there and is this database's, and
+/// tells the remains of the last pass. Changes nothing.
 package struct MirrorExamination {
     private let mirrors: Mirrors
 

@@ -20,7 +20,7 @@ package enum MirrorEvent: Sendable {
 ///
 /// Works on a separate thread, beside the loop of syncs. `databaseChanged` tells of a possible change of documents.
 package final class MirrorWatch: Sendable {
-    /// How long changes are gathered, and the time until the next look: while somebody writes, while bytes are still to come, while the
+    /// How long changes are gathered. Then the time until the next look: while somebody writes, while bytes are still to come, while the
     /// system gives no watches, and otherwise. In milliseconds.
     private static let (gather, soon, missing, withoutWatches, rest) = (200, 400, 5_000, 60_000, 600_000)
 
