@@ -4,7 +4,7 @@ import FerryStore
 
 /// Finds logs of which another member replayed different changes under the same number, in a sealed container.
 ///
-/// A segment is signed by its author and names its predecessor. So two ends of a log under the same number mean: the author wrote the log
+/// A segment is signed by its author and names its predecessor. Two ends of a log under the same number mean: the author wrote the log
 /// twice, and the provider shows each device a different log. Heads tell the ends (Docs/Format.md, "Heads in sealed containers").
 struct ForkedViews {
     struct View: Equatable {
