@@ -25,7 +25,8 @@ extension Enrolment {
         try pending(containerPath: containerPath, environment: .live(for: store))
     }
 
-    /// Waits until this device is let in. Changes of the folder end a pause at once; a folder that reports no changes is looked at each second.
+    /// Waits until this device is let in. Changes of the folder end a pause at once; a folder that reports no changes is looked at each
+    /// second.
     ///
     /// With `.words` show the words of `state` before. The call may be made again, also after the app was started anew.
     /// - Returns: `State.admitted`.
