@@ -1,6 +1,6 @@
 import FerryCore
 
-/// What a disk says of something without reading it.
+/// The disk's record of something, known without a read.
 package struct DiskStamp: Hashable, Sendable {
     package var device: UInt64
     package var inode: UInt64
@@ -25,22 +25,22 @@ package struct DiskStamp: Hashable, Sendable {
         self.isExecutable = isExecutable
     }
 
-    /// True if the same thing lies there now under another name. Disks use the number of a file that is gone again: where the time of
-    /// its making is unknown, length and time have to be the same.
+    /// True if the same thing lies there now under a new name. Disks use the number of a deleted file again. Without a known time of
+    /// creation, length and time have to be the same.
     package func isSameThing(as other: DiskStamp, isFolder: Bool) -> Bool {
         guard device == other.device, inode == other.inode else { return false }
         if born != 0, other.born != 0 { return born == other.born }
         return isFolder || size == other.size && modified == other.modified
     }
 
-    /// True if nobody wrote to a file or changed its mode between two looks, whatever its name was.
+    /// True if nobody wrote to a file or changed its mode between two looks, under any name.
     package func hasSameBytes(as other: DiskStamp) -> Bool {
         device == other.device && inode == other.inode && size == other.size && modified == other.modified
             && isExecutable == other.isExecutable
     }
 }
 
-/// Something that lies in a mirror's directory.
+/// Something in a mirror's directory.
 package struct DiskItem: Hashable, Sendable {
     package enum Kind: Hashable, Sendable { case file, folder }
 
@@ -51,15 +51,15 @@ package struct DiskItem: Hashable, Sendable {
     package init(path: DiskPath, kind: Kind, stamp: DiskStamp) {
         self.path = path
         self.kind = kind
-        // A folder changes with all that comes and goes in it.
+        // A folder's size and times change with everything in the folder.
         self.stamp =
             kind == .file ? stamp : DiskStamp(device: stamp.device, inode: stamp.inode, born: stamp.born)
     }
 }
 
-/// What a look at a mirror's directory found.
+/// The findings of a look at a mirror's directory.
 package struct DiskScan: Sendable {
-    /// Something that no document is made of, and why.
+    /// Something without a document, and why.
     package struct Left: Hashable, Sendable {
         package var path: String
         package var reason: String
@@ -70,19 +70,19 @@ package struct DiskScan: Sendable {
         }
     }
 
-    /// A folder stands before what is in it.
+    /// A folder stands before the folder's items.
     package var items: [DiskItem] = []
     package var left: [Left] = []
-    /// What stands there and is neither a file nor a folder of the disk. Nothing is written in its place, or through it.
+    /// Everything there but files and folders of the disk. Nothing is written in an obstacle's place, or through an obstacle.
     package var obstacles: [DiskPath: DiskObstacle] = [:]
-    /// Files and folders with names that are not UTF-8, with a sign in place of what is none. No document is made of them.
+    /// Files and folders with names outside UTF-8, with a sign in place of each invalid sequence. No document is made of them.
     package var unreadable: [DiskItem] = []
 
     package init() {}
 
-    /// What stands in the way of documents. Somebody may have given a document's file a name that is not UTF-8: the file is there, so
-    /// the document stays.
-    /// - Parameter entries: what the mirror knows of the directory.
+    /// The obstacles in the way of documents. Somebody may have given a document's file a name outside UTF-8: the file is there, so the
+    /// document stays.
+    /// - Parameter entries: the mirror's knowledge of the directory.
     func obstacles(_ entries: [MirrorEntry], _ rules: DiskRules) -> DiskObstacles {
         var found = obstacles
         if !unreadable.isEmpty {

@@ -1,18 +1,18 @@
 import FerryCore
 
-/// What stands in a directory and is neither a file nor a folder of its disk. The words are fixed: they stand in the database.
+/// Something in a directory that is neither a file nor a folder of the directory's disk. The words are fixed: they stand in the database.
 package enum DiskObstacle: String, Codable, Hashable, Sendable {
     case link
     /// A socket, a pipe, a device.
     case special
     case otherDisk
-    /// The document's own file, under a name that is not UTF-8.
+    /// The document's own file, under a name outside UTF-8.
     case unreadableName
 
-    /// Why no document is made of a file or a folder whose name is not UTF-8.
+    /// Why no document is made of a file or a folder with a name outside UTF-8.
     static let unreadable = "its name is not UTF-8; rename it"
 
-    /// With its article.
+    /// The obstacle with an article.
     var words: String {
         switch self {
         case .link: "a link"
@@ -22,7 +22,7 @@ package enum DiskObstacle: String, Codable, Hashable, Sendable {
         }
     }
 
-    /// Why no document is made of it.
+    /// Why no document is made of the obstacle.
     var refusal: String {
         switch self {
         case .link: "it is a link, and links do not travel"
@@ -33,7 +33,7 @@ package enum DiskObstacle: String, Codable, Hashable, Sendable {
     }
 }
 
-/// A document that is not written into a directory, because something stands in its place or in a folder's above.
+/// A document not written into a directory, because something stands in the document's place or in a folder's above.
 package struct BlockedDocument: Codable, Hashable, Sendable {
     /// Where the document should lie.
     package var path: String
@@ -41,7 +41,7 @@ package struct BlockedDocument: Codable, Hashable, Sendable {
     /// Where the obstacle stands.
     package var place: String
 
-    /// In words, with what to do.
+    /// The reason in words, with the remedy.
     package var reason: String {
         let isItself = path.utf8.elementsEqual(place.utf8)
         return "\(obstacle.words) stands in \(isItself ? "its place" : "the place of its folder \(place)"); "
@@ -50,7 +50,7 @@ package struct BlockedDocument: Codable, Hashable, Sendable {
 }
 
 extension [BlockedDocument] {
-    /// What stands in the way, in a sentence or two with what to do.
+    /// The obstacles in the way, in a sentence or two with the remedy.
     /// - Parameters:
     ///   - count: how many documents are blocked; these are the first of them.
     ///   - directory: the mirror's.
@@ -75,11 +75,11 @@ package struct DiskObstacles: Sendable {
 
     package init(_ found: [DiskPath: DiskObstacle], _ rules: DiskRules) {
         self.rules = rules
-        // Of two that the disk takes for one, either will do.
+        // Of two paths with the same name for the disk, either will do.
         for (path, obstacle) in found { places[rules.key(path.text)] = (path, obstacle) }
     }
 
-    /// What stands at a path, or at a folder above it.
+    /// The obstacle at a path, or at a folder above.
     package func block(_ path: DiskPath) -> BlockedDocument? {
         if places.isEmpty { return nil }
         var place = path
@@ -92,8 +92,8 @@ package struct DiskObstacles: Sendable {
         return nil
     }
 
-    /// What nobody's document is in the way of, and why no document is made of it; in the order of paths.
-    /// - Parameter blocked: the documents that are not written.
+    /// The obstacles in the way of no document, and why no document is made of them; in the order of paths.
+    /// - Parameter blocked: the documents not written.
     package func idle(_ blocked: [BlockedDocument]) -> [DiskScan.Left] {
         let used = Set(blocked.map { DiskPath($0.place) })
         return places.values.filter { !used.contains($0.path) }.sorted { $0.path < $1.path }.map {
@@ -103,7 +103,7 @@ package struct DiskObstacles: Sendable {
 }
 
 extension [String] {
-    /// What stays out of a mirror because its name is not UTF-8, in a sentence with what to do.
+    /// The names outside UTF-8 kept out of a mirror, in a sentence with the remedy.
     /// - Parameter directory: the mirror's.
     package func unreadableSentence(in directory: String) -> String {
         let most = 3

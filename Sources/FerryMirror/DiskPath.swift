@@ -1,6 +1,6 @@
 import FerryCore
 
-/// Where something lies in a mirror's directory: names with slashes between them, as the disk spells them.
+/// A place in a mirror's directory: names with slashes between, in the disk's spelling.
 ///
 /// Paths are compared by their bytes: a disk may have both spellings of a name beside each other.
 package struct DiskPath: Hashable, Sendable, Comparable, CustomStringConvertible {
@@ -12,7 +12,7 @@ package struct DiskPath: Hashable, Sendable, Comparable, CustomStringConvertible
     /// The mirror's directory itself.
     package static let top = DiskPath("")
 
-    /// The folder that only the mirror uses: its marker, and files on their way.
+    /// The mirror's own folder: the marker, and files on their way.
     package static let own = DiskPath(".ferry-mirror")
     /// Where files on their way lie.
     package static let work = DiskPath(".ferry-mirror/work")
@@ -37,7 +37,7 @@ package struct DiskPath: Hashable, Sendable, Comparable, CustomStringConvertible
     /// How many names the path has.
     package var depth: Int { isTop ? 0 : 1 + text.utf8.count { $0 == UInt8(ascii: "/") } }
 
-    /// True for what lies somewhere in a folder.
+    /// True for a path somewhere in a folder.
     package func isBelow(_ folder: DiskPath) -> Bool {
         if folder.isTop { return !isTop }
         let (own, other) = (text.utf8, folder.text.utf8)
@@ -45,7 +45,7 @@ package struct DiskPath: Hashable, Sendable, Comparable, CustomStringConvertible
             && own[own.index(own.startIndex, offsetBy: other.count)] == UInt8(ascii: "/")
     }
 
-    /// The path after a folder above was renamed; the same path where the folder is not above.
+    /// The path after a rename of a folder above; the same path for any other folder.
     package func moved(from folder: DiskPath, to new: DiskPath) -> DiskPath {
         if self == folder { return new }
         guard isBelow(folder) else { return self }

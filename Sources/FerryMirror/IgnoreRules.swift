@@ -1,13 +1,13 @@
 import FerryCore
 
-/// Which files of a mirror are nobody's documents: those that programs litter, and what `.ferryignore` at the top names.
+/// The files of a mirror without documents: litter of programs, and the names in `.ferryignore` at the top.
 ///
-/// The file's lines are a part of what git understands: `#` begins a comment, `!` takes a pattern back, a slash at the end means folders
-/// alone, a slash elsewhere binds the pattern to the top; `*` and `?` stand for characters but slashes, `**` for any folders, `[a-z]` and
-/// `[!a-z]` for one of some characters. The last line that matches decides. What lies in an ignored folder is ignored.
+/// The file's lines are a part of git's syntax: `#` begins a comment, `!` takes a pattern back. A slash at the end means folders alone, a
+/// slash elsewhere binds the pattern to the top. `*` and `?` stand for characters but slashes, `**` for any folders, `[a-z]` and `[!a-z]`
+/// for a character of a set. The last matching line decides. Everything in an ignored folder is ignored.
 package struct IgnoreRules: Hashable, Sendable {
     package static let fileName = ".ferryignore"
-    /// The longest file, in bytes, and the most lines that count.
+    /// The longest file, in bytes, and the largest number of lines.
     package static let maximumBytes = 1 << 20
     package static let maximumRules = 4096
 
@@ -24,8 +24,8 @@ package struct IgnoreRules: Hashable, Sendable {
             .compactMap { Rule(Array($0)) }
     }
 
-    /// What no document is made of, whatever the file says: temporary files of editors, syncers and downloads, what systems litter, and
-    /// what SQLite and Ferry put beside a database.
+    /// Names without documents, for any text of the file: temporary files of editors, syncers and downloads, and litter of systems. Also
+    /// the files of SQLite and Ferry beside a database.
     private static let litter = [
         ".ferry-mirror", ".DS_Store", "._*", "Thumbs.db", "desktop.ini", ".Spotlight-V100", ".Trashes",
         ".fseventsd", "$RECYCLE.BIN", "~$*", ".~lock.*#", ".*.sw[a-p]", "*~", ".#*", "#*#", "4913", "*.crdownload",
@@ -34,13 +34,13 @@ package struct IgnoreRules: Hashable, Sendable {
         "*.db-journal", "*-ferry-content", "*-ferry-lock", "*-ferry-leader",
     ].compactMap { Rule(Array($0.utf8)) }
 
-    /// What goes with its folder, because a system puts it anew wherever somebody looks.
+    /// Files removed with their folder, because a system makes the files anew wherever somebody looks.
     package static func isLitter(_ name: String) -> Bool {
         [".DS_Store", "Thumbs.db", "desktop.ini"].contains { $0.utf8.elementsEqual(name.utf8) }
             || name.utf8.starts(with: "._".utf8)
     }
 
-    /// Whether a path is ignored, by itself or with a folder around it.
+    /// Whether a path is ignored, alone or with a folder above.
     package func ignores(_ path: DiskPath, isFolder: Bool) -> Bool {
         let names = path.text.utf8.split(separator: UInt8(ascii: "/")).map(Array.init)
         for count in 1...max(names.count, 1) where count <= names.count {
@@ -49,7 +49,7 @@ package struct IgnoreRules: Hashable, Sendable {
         return false
     }
 
-    /// Whether a path is ignored whose folders are not.
+    /// Whether a path is ignored, given folders that are not ignored.
     package func ignoresHere(_ path: DiskPath, isFolder: Bool) -> Bool {
         decides(path.text.utf8.split(separator: UInt8(ascii: "/")).map(Array.init)[...], isFolder: isFolder)
     }
@@ -62,11 +62,11 @@ package struct IgnoreRules: Hashable, Sendable {
     private struct Rule: Hashable, Sendable {
         let isIgnoring: Bool
         private let isOfFolders: Bool
-        /// A pattern for each name of the path; one without a slash is for the last name alone.
+        /// A pattern for each name of the path; a pattern without a slash is for the last name alone.
         private let names: [[UInt8]]
         private let isBound: Bool
 
-        /// - Returns: `nil` for a line that says nothing.
+        /// - Returns: `nil` for a line without a pattern.
         init?(_ line: [UInt8]) {
             var text = line[...]
             if text.last == UInt8(ascii: "\r") { text.removeLast() }
@@ -78,7 +78,7 @@ package struct IgnoreRules: Hashable, Sendable {
             if isOfFolders { text.removeLast() }
             isBound = text.contains(UInt8(ascii: "/"))
             let all = text.split(separator: UInt8(ascii: "/")).map(Array.init)
-            // Several `**` behind each other mean one.
+            // Several `**` in a row mean a single `**`.
             names = all.indices.filter { $0 == 0 || all[$0] != all[$0 - 1] || !all[$0].elementsEqual("**".utf8) }
                 .map { all[$0] }
             if names.isEmpty { return nil }
@@ -90,7 +90,7 @@ package struct IgnoreRules: Hashable, Sendable {
             return Self.matches(names[...], path)
         }
 
-        /// Whether patterns match names, where `**` stands for any number of names. It takes at most the product of both counts.
+        /// Whether patterns match names, where `**` stands for any number of names. Takes at most the product of both counts.
         private static func matches(_ patterns: ArraySlice<[UInt8]>, _ names: ArraySlice<[UInt8]>) -> Bool {
             // Whether the patterns so far can match so many names.
             var open = [Bool](repeating: false, count: names.count + 1)
@@ -98,7 +98,7 @@ package struct IgnoreRules: Hashable, Sendable {
             for (place, pattern) in zip(patterns.indices, patterns) {
                 var next = [Bool](repeating: false, count: names.count + 1)
                 if pattern.elementsEqual("**".utf8) {
-                    // At the end it means what lies in the folder, and not the folder.
+                    // At the end `**` means the items in the folder, and not the folder.
                     let least = place == patterns.endIndex - 1 ? 1 : 0
                     if let first = open.firstIndex(of: true) {
                         for count in min(first + least, names.count + 1)..<names.count + 1 { next[count] = true }
@@ -117,10 +117,10 @@ package struct IgnoreRules: Hashable, Sendable {
 
 /// Patterns for one name, by bytes: `*`, `?`, `[…]` and `\`.
 enum Wildcard {
-    /// Whether a pattern matches a whole name. It takes at most the product of both lengths.
+    /// Whether a pattern matches a whole name. Takes at most the product of both lengths.
     static func matches(_ pattern: ArraySlice<UInt8>, _ name: ArraySlice<UInt8>) -> Bool {
         var (rest, place) = (pattern, name.startIndex)
-        // Behind the last star, and where its text ends by now.
+        // The pattern behind the last star, and the present end of the star's text.
         var star: (rest: ArraySlice<UInt8>, place: Int)?
         while place < name.endIndex || !rest.isEmpty {
             if rest.first == UInt8(ascii: "*") {
@@ -140,7 +140,7 @@ enum Wildcard {
     }
 
     /// Matches one character of a name.
-    /// - Returns: the pattern behind; `nil` where it does not match.
+    /// - Returns: the pattern behind; `nil` without a match.
     private static func one(
         _ pattern: ArraySlice<UInt8>, _ name: ArraySlice<UInt8>, _ place: inout Int
     ) -> ArraySlice<UInt8>? {
@@ -149,7 +149,7 @@ enum Wildcard {
         switch first {
         case UInt8(ascii: "?"):
             place += 1
-            // A character of several bytes is one.
+            // All bytes of a UTF-8 character belong to the match.
             while place < name.endIndex, name[place] & 0xC0 == 0x80 { place += 1 }
             return pattern.dropFirst()
         case UInt8(ascii: "["):
@@ -169,7 +169,7 @@ enum Wildcard {
     }
 
     /// Reads a set of characters behind its bracket.
-    /// - Returns: `nil` for a bracket that nothing closes: it means itself.
+    /// - Returns: `nil` for a bracket without an end: the bracket means itself.
     private static func set(_ pattern: ArraySlice<UInt8>, _ byte: UInt8) -> (Bool, ArraySlice<UInt8>)? {
         var rest = pattern
         let isInverted = rest.first == UInt8(ascii: "!") || rest.first == UInt8(ascii: "^")

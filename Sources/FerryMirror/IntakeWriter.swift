@@ -1,16 +1,16 @@
 import FerryCore
 import FerryDocuments
 
-/// The rows that an intake reads and writes, in one transaction.
+/// The rows read and written by an intake, in a single transaction.
 package protocol MirrorRows {
     var author: VersionAuthor { get }
-    /// The content without bytes, which versions of folders have. Its rows are there.
+    /// The content without bytes, for versions of folders. The content's rows are there.
     func emptyContent() throws -> ContentID
 
     func document(_ id: DocumentID) throws -> DocumentRow?
     func versions(of document: DocumentID) throws -> [VersionRow]
     func isTaken(_ id: DocumentID) throws -> Bool
-    /// Carries a change out. The rows of its contents are written along.
+    /// Carries a change out. The rows of the change's contents are written along.
     func apply(_ change: DocumentChange) throws
     func place(_ id: DocumentID, in folder: DocumentID?, as name: String, atMilliseconds now: Int64) throws
 
@@ -18,11 +18,11 @@ package protocol MirrorRows {
     func removeEntry(of key: MirrorKey) throws
 }
 
-/// Carries out what a disk says, in a transaction: documents, versions, and what the mirror knows.
+/// Carries out the changes of a disk, in a transaction: documents, versions, and the mirror's knowledge.
 ///
-/// Rows may have changed since the intake was made. Each step looks again at what it depends on.
+/// Rows may have changed since the intake was made. Each step looks again at the rows behind the step.
 package struct IntakeWriter {
-    /// What to do where a file and a document meet that nobody made of each other.
+    /// The treatment of a file and a document with the same path, where neither comes from the mirror.
     package enum Preference: String, Hashable, Sendable {
         /// Both are versions.
         case both
@@ -30,7 +30,7 @@ package struct IntakeWriter {
         case documents
     }
 
-    /// What was done, for people.
+    /// The work done, for people.
     package struct Counts: Hashable, Sendable {
         package var added = 0
         package var saved = 0
@@ -50,12 +50,12 @@ package struct IntakeWriter {
         self.preference = preference
     }
 
-    /// - Returns: what was done.
+    /// - Returns: the work done.
     package static func apply(
         _ steps: [IntakeStep], to rows: any MirrorRows, preferring preference: Preference = .both
     ) throws -> Counts {
         var writer = IntakeWriter(rows, preferring: preference)
-        // Moves go before edits of what moved.
+        // Moves go before edits of the moved files.
         for step in steps { try writer.apply(step) }
         return writer.counts
     }
@@ -125,7 +125,7 @@ package struct IntakeWriter {
             return try put(path, reading, MirrorKey(document: document), current.id)
         }
         if let rival = leaves.rivals.first(where: { $0.content == reading.content }) {
-            // The outflow puts the current version in its place.
+            // The outflow puts the current version in the rival's place.
             return try put(path, reading, MirrorKey(document: document), rival.id)
         }
         switch preference {
@@ -183,11 +183,11 @@ package struct IntakeWriter {
         if !isLeaf, let current = leaves.current, current.content == reading.content,
             current.mode & 1 == reading.bytes.mode, key.rival == nil
         {
-            // The current version came there already.
+            // The current version is there already.
             return try put(entry.path, reading, key, current.id)
         }
         guard let edited = versions.first(where: { $0.id == entry.version }) else {
-            // Too old to be kept: nobody can say what this was made of.
+            // The edited version was too old to be kept: nobody can say from which version the file was made.
             return try save(
                 .joining(reading.bytes, to: key.document, by: rows.author), entry.path, reading,
                 MirrorKey(document: key.document))

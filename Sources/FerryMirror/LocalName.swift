@@ -2,13 +2,13 @@ import FerryCore
 import FerryDocuments
 import Foundation
 
-/// Which names a disk takes.
+/// The rules of a disk for names.
 package struct DiskRules: Hashable, Sendable {
-    /// `a` and `A` are one name.
+    /// `a` and `A` are the same name.
     package var ignoresCase: Bool
-    /// Both spellings of a name, composed and decomposed, are one name.
+    /// Both spellings of a name, composed and decomposed, are the same name.
     package var ignoresForm: Bool
-    /// The names that Windows reserves, and the characters that it refuses.
+    /// Whether the disk refuses Windows' reserved names and characters.
     package var isOfWindows: Bool
     /// The most UTF-8 bytes of a name.
     package var maximumBytes: Int
@@ -22,7 +22,7 @@ package struct DiskRules: Hashable, Sendable {
         self.maximumBytes = maximumBytes
     }
 
-    /// The same for all names that the disk takes for one.
+    /// A key with the same value for all spellings of a name for the disk.
     package func key(_ name: String) -> [UInt8] {
         var text = name
         if ignoresCase { text = text.lowercased() }
@@ -48,7 +48,7 @@ package struct DiskRules: Hashable, Sendable {
 
 /// The names of documents on one disk.
 enum LocalName {
-    /// A name for a document whose own name the disk refuses, or has already: with the first digits of the document's ID.
+    /// A name for a document, where the disk refuses or has the document's own name: with the first digits of the document's ID.
     static func of(_ name: String, _ id: DocumentID, _ rules: DiskRules) -> String {
         var scalars = String.UnicodeScalarView()
         for scalar in name.unicodeScalars {
@@ -79,7 +79,7 @@ enum LocalName {
         return DocumentName.adding(" (conflict, \(named) \(time)\(number > 1 ? ", \(number)" : ""))", to: name)
     }
 
-    /// Whether a name is one of a rival's copy of a document.
+    /// Whether a name is of the form of names for copies of a document's rivals.
     static func isOfCopy(_ name: String, of document: String) -> Bool {
         let (stem, suffix) = DocumentName.divided(document)
         return name.utf8.starts(with: (stem + " (conflict, ").utf8) && name.hasSuffix(")" + suffix)

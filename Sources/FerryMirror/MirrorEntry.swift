@@ -1,7 +1,7 @@
 import FerryCore
 import FerryDocuments
 
-/// Which file of a mirror is meant: the one that shows a document, or the copy of a rival version beside it.
+/// A file of a mirror: the file for a document's current version, or the copy of a rival version beside that file.
 package struct MirrorKey: Hashable, Sendable {
     package var document: DocumentID
     /// `nil` for the file under the document's own name.
@@ -13,18 +13,19 @@ package struct MirrorKey: Hashable, Sendable {
     }
 }
 
-/// What a mirror knows of a file or folder that it keeps: which version lies there, and how the disk looked then.
+/// A mirror's knowledge of a file or folder: the version there, and the disk's stamp at the time.
 ///
-/// Invariant: the version's bytes lay at the path when the disk looked so. What looks otherwise was edited on top of that version.
+/// Invariant: the version's bytes lay at the path when the disk had the stamp. A file with a different stamp was edited on top of the
+/// version.
 package struct MirrorEntry: Hashable, Sendable {
     package var path: DiskPath
     package var key: MirrorKey
     package var kind: DiskItem.Kind
     package var version: VersionID
-    /// What the bytes are.
+    /// The bytes of the version.
     package var content: ContentID
     package var stamp: DiskStamp
-    /// Since when nothing is there, in milliseconds since the Unix epoch; `nil` for what is there.
+    /// Since when nothing is there, in milliseconds since the Unix epoch; `nil` while the file or folder is there.
     package var missingSince: Int64?
 
     package init(

@@ -1,7 +1,7 @@
 import FerryCore
 import FerryDocuments
 
-/// A file as it was read: its content, and how the disk looked before and after.
+/// The result of reading a file: the content, and the disk's stamp, equal before and after.
 package struct FileReading: Hashable, Sendable {
     package var content: ContentID
     package var stamp: DiskStamp
@@ -19,55 +19,55 @@ package struct FileReading: Hashable, Sendable {
     }
 }
 
-/// The folder that something lies in: a document, or one that the same intake makes.
+/// The folder around something: a document, or a folder made by the same intake.
 package enum IntakeFolder: Hashable, Sendable {
     case document(DocumentID?)
     case new(DiskPath)
 }
 
-/// What becomes of documents because of what lies on a disk.
+/// A change of documents because of a disk.
 package enum IntakeStep: Hashable, Sendable {
-    /// The entry's version lies there still, maybe under another path or with another stamp.
+    /// The entry's version lies there still, maybe under a new path or with a new stamp.
     case keep(MirrorEntry)
-    /// A folder is new, or the one of a document that has no entry yet.
+    /// A folder is new, or belongs to a document without an entry yet.
     case folder(DiskItem, in: IntakeFolder, present: DocumentID?)
-    /// A file is new. `present`: the document that is shown under its name and that no file shows yet.
+    /// A file is new. `present`: the document shown under the file's name and without a file so far.
     case file(DiskPath, FileReading, in: IntakeFolder, present: DocumentID?)
-    /// A file was edited, on top of the version that the entry says.
+    /// A file was edited, on top of the entry's version.
     case edit(MirrorEntry, FileReading)
-    /// Somebody moved or renamed it. `name` is `nil` where it kept its name on the disk.
+    /// Somebody moved or renamed a document. `name` is `nil` where the document kept the name on the disk.
     case move(DocumentID, to: IntakeFolder, name: String?)
-    /// Somebody deleted it.
+    /// Somebody deleted the file or folder.
     case drop(MirrorEntry)
-    /// It is ignored from now on, or something stands in its place: nothing happens to the document.
+    /// The file or folder is ignored from now on, or something stands in the place: nothing happens to the document.
     case forget(MirrorEntry)
 }
 
-/// What an intake does, and what has to wait.
+/// The steps of an intake, and the files that have to wait.
 package struct MirrorIntake: Sendable {
-    /// In the order in which they are done: folders from the top.
+    /// The steps in order: folders from the top.
     package private(set) var steps: [IntakeStep] = []
-    /// Files and folders that must not be touched before another look: keys of entries, and paths.
+    /// Files and folders closed to all changes before a further look.
     package private(set) var waiting: Set<MirrorKey> = []
-    /// Deletions that a person has to confirm. Not empty: nothing is done at all.
+    /// Deletions for a person to confirm. Not empty: nothing is done at all.
     package private(set) var held: [MirrorEntry] = []
 
     private let wanted: WantedItems
     private var folders: [DiskPath: IntakeFolder] = [.top: .document(nil)]
     private var formerFolders: [DiskPath: DocumentID] = [:]
     private var known: Set<DocumentID> = []
-    /// The copies of rivals that have an entry.
+    /// The copies of rivals with an entry.
     private var copies: Set<MirrorKey> = []
 
-    /// How long something has to be gone before that is a deletion, in milliseconds: programs that save by renaming leave a moment
+    /// How long something has to be gone before the absence is a deletion, in milliseconds. Programs that save by renaming leave a moment
     /// without the file.
     package static let absenceMilliseconds: Int64 = 2000
 
-    /// What is known besides what lies there.
+    /// The intake's knowledge besides the look at the disk.
     package struct Circumstances {
-        /// The files that could be read. What had to be read and is not here waits.
+        /// The files read with success. A file to be read waits where the reading is missing.
         package var readings: [DiskPath: FileReading]
-        /// How the directory should look.
+        /// The look that the directory should have.
         package var wanted: WantedItems
         package var ignoring: IgnoreRules
         package var obstacles: DiskObstacles
@@ -101,19 +101,19 @@ package struct MirrorIntake: Sendable {
         copies = Set(entries.lazy.filter { $0.key.rival != nil }.map(\.key))
         let unread = Set(look.unread.map(\.path))
         let unseen = look.takeByContent(readings, missing)
-        // What stands in a file's place deletes no document: the file comes again once the place is free.
+        // An obstacle in a file's place deletes no document: the file comes again once the place is free.
         let (gone, blocked) = unseen.divided { circumstances.obstacles.block($0.path) == nil }
         if !circumstances.isConfirmed, DeletionGuard.holds(gone, of: entries) {
             held = gone.filter { $0.kind == .file }
             return
         }
         for entry in ignored + blocked { steps.append(.forget(entry)) }
-        // Folders first, so that everything finds the one it lies in.
+        // Folders first, so that every item finds the folder around.
         let matched = look.matches.sorted { ($0.item.path.depth, $0.item.path) < ($1.item.path.depth, $1.item.path) }
         for match in matched where match.item.kind == .folder {
             folders[match.item.path] = .document(match.entry.key.document)
         }
-        // What lies in the mirror's own folder without an entry is nobody's document.
+        // A file in the mirror's own folder without an entry is nobody's document.
         let new = look.new.filter { !$0.path.isBelow(.own) }
         for item in new where item.kind == .folder { takeNewFolder(item) }
         for match in matched { take(match, readings, unread) }
@@ -126,7 +126,7 @@ package struct MirrorIntake: Sendable {
 
     private func folder(of path: DiskPath) -> IntakeFolder { folders[path.folder] ?? .document(nil) }
 
-    /// The document that is shown under a name and that has no file yet.
+    /// The document shown under a name and without a file so far.
     private func present(_ path: DiskPath) -> DocumentID? {
         guard case .document(let around) = folder(of: path) else { return nil }
         return wanted.document(in: around, named: path.name).flatMap { known.contains($0) ? nil : $0 }
@@ -140,7 +140,7 @@ package struct MirrorIntake: Sendable {
 
     private mutating func takeNewFile(_ item: DiskItem, _ readings: [DiskPath: FileReading]) {
         guard let reading = readings[item.path] else {
-            // The document of that name gets no file before this one was read.
+            // The document with the same name gets no file before this file was read.
             if let present = present(item.path) { waiting.insert(MirrorKey(document: present)) }
             return
         }
@@ -150,7 +150,7 @@ package struct MirrorIntake: Sendable {
         steps.append(.file(item.path, reading, in: folder(of: item.path), present: present(item.path)))
     }
 
-    /// The copy of a rival that the mirror wrote before it died. Somebody may have changed its mode since.
+    /// The copy of a rival, written by the mirror before the mirror's process died. Somebody may have changed the copy's mode since.
     private mutating func takeCopy(_ copy: WantedItem, _ reading: FileReading) {
         var entry = MirrorEntry(
             path: copy.path, key: copy.key, kind: .file, version: copy.version, content: copy.content,
@@ -166,7 +166,7 @@ package struct MirrorIntake: Sendable {
         var entry = match.entry
         let isMoved = move(match)
         if isMoved, entry.key.rival != nil {
-            // A renamed copy is a document of its own.
+            // A renamed copy becomes a separate document.
             guard let reading = readings[match.item.path] ?? Self.unchanged(match) else {
                 waiting.insert(entry.key)
                 return
@@ -199,11 +199,11 @@ package struct MirrorIntake: Sendable {
         return FileReading(content: match.entry.content, stamp: match.item.stamp)
     }
 
-    /// Says where something is now that somebody moved.
-    /// - Returns: true if it has another folder or another name.
+    /// Says where a moved file or folder is now.
+    /// - Returns: true for a new folder or a new name.
     private mutating func move(_ match: MirrorLook.Match) -> Bool {
         let (old, new) = (match.entry.path, match.item.path)
-        // What lies aside, or where it should, was put there by the mirror.
+        // The mirror itself puts items aside, or in their right places.
         if old == new || new.isBelow(.work) || old.isBelow(.work) || wanted.path(of: match.entry.key) == new {
             return false
         }
@@ -216,7 +216,7 @@ package struct MirrorIntake: Sendable {
         return true
     }
 
-    /// - Parameter isReplaced: something of another kind is in its place, so it will not come back.
+    /// - Parameter isReplaced: something of another kind is in the entry's place, so the entry's file or folder will not come back.
     private mutating func takeMissing(_ entry: MirrorEntry, isReplaced: Bool, _ now: Int64) {
         var entry = entry
         guard let since = entry.missingSince, since <= now else {
@@ -231,7 +231,7 @@ package struct MirrorIntake: Sendable {
 }
 
 extension MirrorLook {
-    /// Finds files that are gone among new ones with the same bytes.
+    /// Finds missing files among new files with the same bytes.
     /// - Returns: the rest of the missing.
     fileprivate mutating func takeByContent(
         _ readings: [DiskPath: FileReading], _ missing: [MirrorEntry]
@@ -263,7 +263,7 @@ extension MirrorLook {
 }
 
 extension Array {
-    /// The elements of which something holds, and the others.
+    /// The elements with a property, and the elements without.
     fileprivate func divided(by isFirst: (Element) -> Bool) -> (first: [Element], rest: [Element]) {
         var (first, rest): ([Element], [Element]) = ([], [])
         for element in self {

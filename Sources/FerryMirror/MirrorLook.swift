@@ -1,10 +1,11 @@
 import FerryCore
 import FerryDocuments
 
-/// Which of what lies on a disk is which of what a mirror knows, before any byte is read.
+/// The matches between the items on a disk and the entries of a mirror, before any byte is read.
 ///
-/// A path with a thing of the same kind is the same thing, whatever its inode: programs save by putting a new file in an old one's place.
-/// Of the rest a folder, and then a file, is found by the disk's number for it. What was in a folder that moved is looked for there.
+/// An item at an entry's path and of the entry's kind is the same thing, for any inode. Programs save by putting a new file in an old
+/// file's place. Of the rest a folder, and then a file, is found by the disk's number. The items of a moved folder are looked for in the
+/// folder's new place.
 package struct MirrorLook: Sendable {
     package struct Match: Hashable, Sendable {
         package var entry: MirrorEntry
@@ -12,15 +13,16 @@ package struct MirrorLook: Sendable {
     }
 
     package private(set) var matches: [Match] = []
-    /// What no entry is of; a folder stands before what is in it.
+    /// Items without an entry; a folder stands before the folder's items.
     package private(set) var new: [DiskItem] = []
-    /// Entries of which nothing was found.
+    /// Entries without an item.
     package private(set) var missing: [MirrorEntry] = []
 
     package init(_ entries: [MirrorEntry], _ items: [DiskItem]) {
         var open: [DiskPath: DiskItem] = [:]
         for item in items { open[item.path] = item }
-        // Of two entries with one path the one whose thing lies there: a step may have put one in the place of another that went.
+        // Of two entries with the same path, the entry of the item there goes first. A step may have put a file in the place of a file that
+        // went.
         var rest = takeByPath(entries, &open) { $0.stamp.isSameThing(as: $1.stamp, isFolder: $0.kind == .folder) }
         rest = takeByPath(rest, &open) { _, _ in true }
         let folders = Set(rest.lazy.filter { $0.kind == .folder }.map(\.stamp.inode))
@@ -32,7 +34,7 @@ package struct MirrorLook: Sendable {
         missing = rest
     }
 
-    /// Matches entries with what lies at their paths.
+    /// Matches entries with the items at the entries' paths.
     /// - Returns: the rest.
     private mutating func takeByPath(
         _ entries: [MirrorEntry], _ open: inout [DiskPath: DiskItem],
@@ -72,7 +74,7 @@ package struct MirrorLook: Sendable {
         for item in open.values where item.kind == .file { byInode[item.stamp.inode, default: []].append(item) }
         rest.removeAll { entry in
             guard entry.kind == .file else { return false }
-            // Of two names for one file the first is the one that moved.
+            // Of two names for a single file, the first is the moved name.
             let found = byInode[entry.stamp.inode, default: []].filter { item in
                 open[item.path] != nil && item.stamp.isSameThing(as: entry.stamp, isFolder: false)
             }.min { $0.path < $1.path }
@@ -87,20 +89,20 @@ package struct MirrorLook: Sendable {
 
     mutating func drop(new paths: Set<DiskPath>) { new.removeAll { paths.contains($0.path) } }
 
-    /// The files that have to be read: new ones, and those that the disk shows otherwise than the entry says.
+    /// The files to be read: new files, and files with a stamp unlike the entry's.
     package var unread: [DiskItem] {
         matches.filter { $0.item.kind == .file && $0.item.stamp != $0.entry.stamp }.map(\.item)
             + new.filter { $0.kind == .file }
     }
 }
 
-/// Holds deletions back that nobody may have meant: of an emptied directory, or of a disk that came up half.
+/// Holds back deletions that nobody may have meant: of an emptied directory, or of a half-mounted disk.
 package enum DeletionGuard {
-    /// So many files at least have to be gone, and more than half of them all.
+    /// At least so many files have to be gone, and more than half of all files.
     package static let leastCount = 20
 
     /// - Parameters:
-    ///   - missing: entries that are gone.
+    ///   - missing: entries without an item.
     ///   - entries: all entries.
     package static func holds(_ missing: [MirrorEntry], of entries: [MirrorEntry]) -> Bool {
         let gone = missing.count { $0.kind == .file }

@@ -1,7 +1,7 @@
 import FerryCore
 import FerryDocuments
 
-/// Brings a directory to look as the documents say. Each step is looked at before and after: what somebody wrote meanwhile stays.
+/// Makes a directory look like the documents. Each step looks at the disk before and after: files written by somebody meanwhile stay.
 struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Base.Source {
     private let disk: Disk
     private let base: Base
@@ -11,7 +11,7 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         self.base = base
     }
 
-    /// What became of a step.
+    /// The outcome of a step.
     private enum Outcome {
         case done
         /// Somebody is at the file: the next pass plans anew.
@@ -50,8 +50,8 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         try write(new, &known, &report)
     }
 
-    /// So many new files are made durable together, and get their entries in one transaction. A file without an entry is recognized by
-    /// its bytes.
+    /// So many new files are made durable together, and get their entries in a single transaction. A file without an entry is recognized by
+    /// the file's bytes.
     private static var batch: Int { 256 }
 
     /// Writes new files: all bytes first, then all names, then all entries.
@@ -117,7 +117,7 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         }
     }
 
-    /// Notes what lies there now. Names are durable before: what the disk loses with the power must not look like a deletion.
+    /// Notes the items on the disk now. The names are durable before: a name lost with the power must not look like a deletion.
     private func put(_ entries: [MirrorEntry], _ known: inout [MirrorKey: MirrorEntry]) throws {
         if entries.isEmpty { return }
         try disk.synchronize()
@@ -131,14 +131,14 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         known[key] = nil
     }
 
-    /// Whether a file is as its entry says, and nobody writes to it.
+    /// Whether a file has the stamp of the file's entry, and nobody writes to the file.
     private func isAtRest(_ entry: MirrorEntry) throws -> Bool {
         try disk.item(at: entry.path)?.stamp == entry.stamp && !disk.isOpenForWriting(entry.path)
     }
 
     // MARK: Files
 
-    /// Gives a new file its name.
+    /// Gives a new file a name in the directory.
     private func place(_ item: WantedItem, _ entries: inout [MirrorEntry]) throws -> Outcome {
         let name = WorkName.new(item.version)
         let work = DiskPath.work.appending(name)
@@ -150,10 +150,11 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         return .done
     }
 
-    /// The entry of a file that was just put into its place.
-    /// - Parameter written: how it looked before.
+    /// The entry of a file just put into place.
+    /// - Parameter written: the stamp before.
     private func entry(of item: WantedItem, at path: DiskPath, _ written: DiskStamp) throws -> MirrorEntry {
-        // A new name changes one time of the file. What changed more was edited: the entry keeps the stamp of what was written.
+        // A new name changes only the file's time of change. A file with more changes was edited: the entry keeps the stamp from before the
+        // rename.
         let now = try disk.item(at: path)?.stamp
         let stamp = now.flatMap { $0.hasSameBytes(as: written) ? $0 : nil } ?? written
         return MirrorEntry(
@@ -185,17 +186,17 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         return .done
     }
 
-    /// Puts a file in another one's place where the disk cannot exchange both.
+    /// Puts a file in an old file's place where the disk cannot exchange both.
     private func putInPlace(_ out: String, of old: MirrorEntry, _ item: WantedItem) throws -> Bool {
         let (work, new) = (DiskPath.work.appending(out), DiskPath.work.appending(WorkName.new(item.version)))
         try disk.removeWork(WorkName.new(item.version))
         guard try disk.rename(work, to: new), try disk.rename(old.path, to: work) else { return false }
         if try disk.rename(new, to: old.path) { return true }
-        // Somebody made a file there meanwhile. What came out is a version already, or becomes one.
+        // Somebody made a file there meanwhile. The old file is a version already, or becomes a version.
         return false
     }
 
-    /// Looks at what came out of its place, and removes what is a version.
+    /// Looks at a file out of its place, and removes the file if its bytes are a version's.
     private func settle(_ out: String, _ old: MirrorEntry) throws {
         let path = DiskPath.work.appending(out)
         guard let item = try disk.item(at: path), item.stamp.hasSameBytes(as: old.stamp),
@@ -206,7 +207,7 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
 
     private func remove(_ entry: MirrorEntry, _ known: inout [MirrorKey: MirrorEntry]) throws -> Outcome {
         guard try isAtRest(entry) else {
-            // A file that is gone already needs no more steps: the next pass finds that nobody has it.
+            // A missing file needs no more steps: the next pass finds no file.
             return .later
         }
         let out = WorkName.out(entry.key.document, entry.version, nil)
@@ -219,7 +220,7 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
     private func move(
         _ key: MirrorKey, to path: DiskPath, _ known: inout [MirrorKey: MirrorEntry]
     ) throws -> Outcome {
-        // What came there since the step was planned is another document's, or a person's.
+        // A file new there since the plan belongs to a different document, or to a person.
         guard let entry = known[key], let before = try presentItem(entry) else { return .later }
         if entry.kind == .file, try disk.isOpenForWriting(entry.path) { return .later }
         guard try disk.rename(entry.path, to: path) else { return .later }
@@ -235,7 +236,7 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         return .done
     }
 
-    /// What lies at an entry's path, where that is still the thing that the entry is of.
+    /// The item at an entry's path, while still the same thing as in the entry.
     private func presentItem(_ entry: MirrorEntry) throws -> DiskItem? {
         guard let item = try disk.item(at: entry.path), item.kind == entry.kind,
             item.stamp.isSameThing(as: entry.stamp, isFolder: entry.kind == .folder)
@@ -263,7 +264,7 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
             return .done
         }
         if entry.path.isBelow(.work) {
-            // What is left in it is a person's: it gets a name where people see it.
+            // The rest in the folder is a person's: the folder gets a name where people see the files.
             return try move(entry.key, to: WorkName.leftOver(entry.key.document), &known)
         }
         return .left(.init(path: entry.path.text, reason: "it was deleted, and something in it is no document"))

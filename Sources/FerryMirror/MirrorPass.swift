@@ -1,7 +1,7 @@
 import FerryCore
 import FerryDocuments
 
-/// What was known of documents and entries at one moment, and how the directory should look by that.
+/// The documents and entries at one moment, and the look that the directory should have by then.
 struct MirrorSight {
     let entries: [MirrorEntry]
     let state: MirrorTree
@@ -14,21 +14,21 @@ struct MirrorSight {
     }
 }
 
-/// Brings a directory and the documents into step, once: first what people did in the directory goes to the documents, then what became
-/// of the documents goes to the directory.
+/// Brings a directory and the documents into step, once. First people's changes of the directory go to the documents, then changes of the
+/// documents go to the directory.
 ///
 /// Invariants:
-/// - An edit supersedes the version that the entry says was on the disk, whatever is current by now.
-/// - No step destroys bytes that are no version. A file goes from its place first, and is looked at where nobody else finds it: what is not
-///   as the entry says becomes a version.
-/// - A crash between two steps leaves files in the mirror's own folder under names that say what they are. The next pass goes on with them.
+/// - An edit supersedes the version that the entry had on the disk, even where a newer version is current by now.
+/// - No step destroys bytes without a version. A file goes from its place first, and is looked at where nobody else finds the file. A file
+///   unlike the entry becomes a version.
+/// - A crash between two steps leaves files in the mirror's own folder under telling names. The next pass goes on with the files.
 package struct MirrorPass<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Base.Source {
     package let disk: Disk
     package let base: Base
     package var preference: IntakeWriter.Preference = .both
     /// True: deletions are meant, however many.
     package var isConfirmed = false
-    /// A file is read once nobody wrote to it for so long, in milliseconds.
+    /// A file is read after so many milliseconds without a write.
     package var quietMilliseconds: Int64 = 200
 
     package init(_ disk: Disk, _ base: Base) {
@@ -62,9 +62,9 @@ package struct MirrorPass<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source 
             entries: try base.entries(), state: try base.tree(), rules: disk.rules, ignoring: ignoring)
     }
 
-    /// Takes what people did in the directory.
-    /// - Returns: what must not be touched now, and what was seen of documents and entries where nothing changed; `nil` where deletions
-    ///   are held.
+    /// Takes people's changes of the directory.
+    /// - Returns: the files closed to changes now, and the documents and entries seen where nothing changed; `nil` while deletions are
+    ///   held.
     private func takeIn(
         _ scan: DiskScan, _ obstacles: DiskObstacles, _ ignoring: IgnoreRules, _ report: inout MirrorReport
     ) throws -> (waiting: Set<MirrorKey>, seen: MirrorSight?)? {
@@ -94,7 +94,7 @@ package struct MirrorPass<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source 
         return (intake.waiting, nil)
     }
 
-    /// Reads files that nobody writes to.
+    /// Reads files without a writer.
     private func read(_ items: [DiskItem], _ report: inout MirrorReport) throws -> [DiskPath: FileReading] {
         let now = base.nowMilliseconds()
         let quiet = try items.filter { item in
@@ -116,7 +116,7 @@ package struct MirrorPass<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source 
         for (item, result) in zip(quiet, results) {
             switch result {
             case .success(let content):
-                // Only what nobody touched between two looks is what was read.
+                // The read bytes are the file's only where nobody touched the file between two looks.
                 guard try disk.item(at: item.path)?.stamp == item.stamp else {
                     report.waiting += 1
                     continue
@@ -133,7 +133,7 @@ package struct MirrorPass<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source 
         return readings
     }
 
-    /// A time in the future is a wrong clock's, or was given to the file: the other one decides.
+    /// A time in the future comes from a wrong clock, or was set on the file: the second time decides.
     private static func isQuiet(_ stamp: DiskStamp, _ now: Int64, _ quiet: Int64) -> Bool {
         [stamp.modified, stamp.changed].allSatisfy { time in
             let milliseconds = time / 1_000_000

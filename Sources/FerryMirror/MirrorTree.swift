@@ -1,12 +1,12 @@
 import FerryCore
 import FerryDocuments
 
-/// What a mirror has to know of the documents, at one moment.
+/// A mirror's view of the documents, at one moment.
 package struct MirrorTree: Sendable {
     package let tree: DocumentTree
-    /// The versions that are shown, and their rivals.
+    /// The shown versions, and their rivals.
     package let versions: [VersionID: VersionRow]
-    /// What devices are called.
+    /// The names of devices.
     package let deviceNames: [DeviceID: String]
 
     package init(tree: DocumentTree, versions: [VersionRow], deviceNames: [DeviceID: String]) {
@@ -28,12 +28,12 @@ package struct MirrorTree: Sendable {
 }
 
 extension MirrorTree {
-    /// True for a document of which no row says what became of it: the folder that it was moved into, or the version that is shown, has not
-    /// arrived. Nothing is removed from a disk for lack of a row.
+    /// True for a document with an unknown fate: the row of the new folder around, or of the shown version, has not arrived. Nothing is
+    /// removed from a disk for lack of a row.
     func isUnknown(_ document: DocumentID) -> Bool { tree[document]?.version == nil }
 }
 
-/// A file or folder as it should lie in a mirror.
+/// A file or folder wanted in a mirror.
 package struct WantedItem: Hashable, Sendable {
     package var path: DiskPath
     package var key: MirrorKey
@@ -44,16 +44,16 @@ package struct WantedItem: Hashable, Sendable {
     package var modifiedMicroseconds: Int64
 }
 
-/// How a mirror should look: what is shown, under names that the disk takes, with the copies of rivals.
+/// The wanted look of a mirror: the shown documents, under names allowed by the disk, with the copies of rivals.
 ///
 /// Invariants:
-/// - No two items have one path, nor paths that the disk takes for one.
-/// - A folder stands before what is in it.
+/// - No two items have the same path, nor paths with the same name for the disk.
+/// - A folder stands before the folder's items.
 package struct WantedItems: Sendable {
     package private(set) var items: [WantedItem] = []
-    /// Documents that cannot lie there, and why.
+    /// Documents without a possible place there, and why.
     package private(set) var left: [DiskScan.Left] = []
-    /// Documents that lie there under another name than their own.
+    /// Documents there under a name unlike their own.
     package private(set) var renamed: [DiskScan.Left] = []
     private var children: [Place: DocumentID] = [:]
     private var paths: [MirrorKey: DiskPath] = [:]
@@ -66,7 +66,7 @@ package struct WantedItems: Sendable {
 
     private let rules: DiskRules
 
-    /// - Parameter entries: where copies of rivals lie by now. A copy keeps its name while somebody edits it.
+    /// - Parameter entries: the present places of rivals' copies. A copy keeps the name while somebody edits the copy.
     package init(_ state: MirrorTree, entries: [MirrorEntry], rules: DiskRules, ignoring: IgnoreRules) {
         self.rules = rules
         var copies: [MirrorKey: DiskPath] = [:]
@@ -85,19 +85,19 @@ package struct WantedItems: Sendable {
         }
     }
 
-    /// The copy of a rival that should lie at a path.
+    /// The wanted copy of a rival at a path.
     package func copy(at path: DiskPath) -> WantedItem? { copies[path] }
 
-    /// Where something should lie.
+    /// The wanted place of a file or folder.
     package func path(of key: MirrorKey) -> DiskPath? { paths[key] }
 
-    /// The document that lies in a folder under a name of the disk's.
+    /// The document in a folder under a name of the disk's.
     package func document(in folder: DocumentID?, named name: String) -> DocumentID? {
         children[Place(folder: folder, name: rules.key(name))]
     }
 
-    /// Adds what is in a folder.
-    /// - Returns: its folders.
+    /// Adds the items of a folder.
+    /// - Returns: the folders in the folder.
     private mutating func add(
         _ state: MirrorTree, _ folder: DocumentID?, _ path: DiskPath, _ copies: [MirrorKey: DiskPath],
         _ ignoring: IgnoreRules
@@ -134,7 +134,7 @@ package struct WantedItems: Sendable {
 
     private static func item(_ entry: DocumentTree.Entry, _ state: MirrorTree, _ path: DiskPath) -> WantedItem? {
         guard let id = entry.version, let version = state.versions[id] else { return nil }
-        // A deleted folder with something in it has no content, and is there all the same.
+        // A deleted folder with items has no content, and is there all the same.
         guard let content = version.content ?? (entry.kind == .folder ? .zero : nil) else { return nil }
         return WantedItem(
             path: path, key: MirrorKey(document: entry.id), kind: entry.kind == .folder ? .folder : .file, version: id,
@@ -147,7 +147,7 @@ package struct WantedItems: Sendable {
     ) {
         let rivals = entry.rivals.compactMap { state.versions[$0] }
         var names: [VersionID: String] = [:]
-        // Copies that are there keep their names, and the others go around them.
+        // Present copies keep their names, and new copies go around these names.
         for rival in rivals {
             guard let present = copies[MirrorKey(document: entry.id, rival: rival.id)], present.folder == path.folder,
                 LocalName.isOfCopy(present.name, of: path.name), taken.insert(rules.key(present.name)).inserted
@@ -178,6 +178,6 @@ package struct WantedItems: Sendable {
 }
 
 extension ContentID {
-    /// What folders have in a mirror's table.
+    /// The content of folders in a mirror's table.
     package static let zero = ContentID(high: 0, low: 0)
 }

@@ -3,16 +3,16 @@ import FerryDocuments
 
 /// The names of files in a mirror's own folder.
 enum WorkName {
-    /// A file that is being written, and that nobody has seen.
+    /// A file in the middle of a write, seen by nobody.
     static func new(_ version: VersionID) -> String { "new-" + version.hex }
 
-    /// A file that comes out of its place, or, before both exchange their names, the one that comes in.
-    /// - Parameter incoming: the version that comes in its place; `nil` where nothing does.
+    /// A file on the way out of its place, or, before both exchange their names, the file on the way in.
+    /// - Parameter incoming: the version for the place; `nil` without such a version.
     static func out(_ document: DocumentID, _ version: VersionID, _ incoming: VersionID?) -> String {
         "out-\(document.hex)-\(version.hex)" + (incoming.map { "-" + $0.hex } ?? "")
     }
 
-    /// Something that is out of the way, so that others can exchange their names.
+    /// Something out of the way, so that two files or folders can exchange names.
     static func aside(_ key: MirrorKey) -> String {
         "aside-" + key.document.hex + (key.rival.map { "-" + $0.hex } ?? "")
     }
@@ -26,10 +26,10 @@ enum WorkName {
         return VersionID(parts[2]).map { MirrorKey(document: document, rival: $0) }
     }
 
-    /// Where people see what is left of a folder that nobody else knows.
+    /// The place where people see the rest of a folder known to nobody else.
     static func leftOver(_ document: DocumentID) -> DiskPath { DiskPath("left over \(document.hex.prefix(8))") }
 
-    /// Reads a name that `out` made.
+    /// Reads a name made by `out`.
     static func parseOut(_ name: String) -> (document: DocumentID, version: VersionID, incoming: VersionID?)? {
         let parts = name.split(separator: "-", omittingEmptySubsequences: false).map(String.init)
         guard (3...4).contains(parts.count), parts[0] == "out", let document = DocumentID(parts[1]),
@@ -41,8 +41,8 @@ enum WorkName {
     }
 }
 
-/// What lies in a mirror's own folder at the beginning of a pass: what a process left that died, and files that somebody wrote to while
-/// they were taken from their place.
+/// The files in a mirror's own folder at the beginning of a pass. They are leftovers of a dead process, and files with a writer at the
+/// moment of leaving their places.
 struct MirrorWork<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Base.Source {
     private let disk: Disk
     private let base: Base
@@ -68,7 +68,7 @@ struct MirrorWork<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Base.
         }
     }
 
-    /// Something that was put out of the way by a process that died before it noted that.
+    /// Recovers something put out of the way by a process that died before the entry was written.
     private func recoverAside(
         _ name: String, _ key: MirrorKey, _ entries: [MirrorEntry], _ report: inout MirrorReport
     ) throws {
@@ -76,7 +76,7 @@ struct MirrorWork<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Base.
         if entries.contains(where: { $0.path == path }) { return }
         let entry = entries.first { $0.key == key }
         if let entry, try disk.item(at: entry.path) == nil, try disk.rename(path, to: entry.path) { return }
-        // Somebody made something new in its place.
+        // Somebody made something new in the entry's place.
         if try disk.item(at: path)?.kind == .folder {
             _ = try disk.rename(path, to: WorkName.leftOver(key.document))
         } else {
@@ -85,7 +85,7 @@ struct MirrorWork<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Base.
         }
     }
 
-    /// - Parameter isPlaced: where something came out, another version came in.
+    /// - Parameter isPlaced: the incoming version took the place of the file.
     private func recover(
         _ name: String, _ out: (document: DocumentID, version: VersionID, incoming: VersionID?),
         _ entries: [MirrorEntry], isPlaced: Bool, _ report: inout MirrorReport
@@ -93,7 +93,7 @@ struct MirrorWork<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Base.
         let path = DiskPath.work.appending(name)
         guard let before = try disk.item(at: path) else { return }
         if before.kind == .folder {
-            // Somebody put a folder in a file's place while both exchanged their names.
+            // Somebody put a folder in a file's place while two files exchanged their names.
             _ = try disk.rename(path, to: WorkName.leftOver(out.document))
             return
         }
@@ -109,7 +109,7 @@ struct MirrorWork<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Base.
         let incoming = try base.change { rows in
             try rows.versions(of: out.document).first { $0.id == out.incoming }?.content
         }
-        // The process died before the file that came in got its name: back to where it was.
+        // The process died before the incoming file got a name: the old file goes back to its place.
         if let entry, reading.content != incoming || incoming == entry.content,
             try disk.item(at: entry.path) == nil, try disk.rename(path, to: entry.path)
         {
@@ -117,7 +117,7 @@ struct MirrorWork<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Base.
         }
         let isSaved = try base.change { rows in
             if isPlaced, var entry, let version = out.incoming, let incoming, reading.content != incoming {
-                // The process died before it noted what came in. How that looked then is not known, so it is read.
+                // The process died before the entry of the incoming file. The stamp from then is unknown, so the next look reads the file.
                 (entry.version, entry.content) = (version, incoming)
                 entry.stamp = DiskStamp(inode: 0, isExecutable: entry.stamp.isExecutable)
                 try rows.put(entry)
@@ -137,8 +137,8 @@ struct MirrorWork<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Base.
         return FileReading(content: content, stamp: before.stamp)
     }
 
-    /// Saves what is no version of the document.
-    /// - Returns: true if it was none.
+    /// Saves bytes without a version of the document.
+    /// - Returns: true if no version had the bytes.
     private static func save(
         _ reading: FileReading, _ out: (document: DocumentID, version: VersionID, incoming: VersionID?),
         _ rows: any MirrorRows

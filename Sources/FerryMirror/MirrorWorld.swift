@@ -1,9 +1,9 @@
 import FerryCore
 import FerryDocuments
 
-/// A directory as a mirror uses it. Paths are below it, and no call leaves it or follows a link.
+/// A directory for a mirror. Paths are below the directory, and no call leaves the directory or follows a link.
 package protocol MirrorDisk {
-    /// Bytes that can be read: a file's path, or the bytes of a test.
+    /// Readable bytes: a file's path, or the bytes of a test.
     associatedtype Source
 
     var rules: DiskRules { get }
@@ -11,10 +11,10 @@ package protocol MirrorDisk {
     /// The text of the ignore file; `nil` without one.
     func ignoreText() throws -> String?
 
-    /// Looks at everything that is not ignored, and at what lies aside in the mirror's own folder. Nothing is read.
+    /// Looks at everything but ignored files, and at items aside in the mirror's own folder. Nothing is read.
     func scan(_ ignoring: IgnoreRules) throws -> DiskScan
 
-    /// A file or a folder; `nil` for anything else, and without one.
+    /// A file or a folder; `nil` for anything else, and where nothing is there.
     func item(at path: DiskPath) throws -> DiskItem?
 
     func source(at path: DiskPath) -> Source
@@ -22,25 +22,25 @@ package protocol MirrorDisk {
     /// Whether a program has a file open for writing, as far as the system tells.
     func isOpenForWriting(_ path: DiskPath) throws -> Bool
 
-    /// Why a file has to wait that cannot be read now, where that may last: a database that is in use. `nil` for any other file.
+    /// Why an unreadable file has to wait, where the wait may last: a database in use. `nil` for any other file.
     func waitReason(_ path: DiskPath) throws -> String?
 
     /// - Returns: `false` where something has the name, or there is no folder around.
     func makeFolder(at path: DiskPath) throws -> Bool
 
-    /// Removes a folder that has nothing, or only what systems litter.
-    /// - Returns: `false` where it stays.
+    /// Removes a folder without files, or with litter of systems alone.
+    /// - Returns: `false` where the folder stays.
     func removeFolder(at path: DiskPath) throws -> Bool
 
     /// Renames a file or a folder, and never replaces anything. Names are durable after `synchronize`.
-    /// - Returns: `false` where something has the new name, the old one is gone, or there is no folder around.
+    /// - Returns: `false` where something has the new name, the file or folder is gone, or there is no folder around.
     func rename(_ path: DiskPath, to new: DiskPath) throws -> Bool
 
-    /// Makes all names durable that were changed.
+    /// Makes all changed names durable.
     func synchronize() throws
 
     /// Exchanges two files' names at once.
-    /// - Returns: `nil` where the disk cannot, `false` where one of the two is gone.
+    /// - Returns: `nil` where the disk cannot exchange names, `false` where a file is gone.
     func exchange(_ one: DiskPath, with other: DiskPath) throws -> Bool?
 
     /// Removes a file in the mirror's own folder.
@@ -52,12 +52,12 @@ package protocol MirrorDisk {
     /// Makes the bytes of files in the mirror's own folder durable.
     func synchronizeWork(_ names: [String]) throws
 
-    /// Writes a file into the mirror's own folder, with the time and the mode of an item. What lies there goes.
-    /// - Parameter old: the file in whose place it is to come; its rights are kept.
+    /// Writes a file into the mirror's own folder, with the time and the mode of an item. A file of the same name there goes.
+    /// - Parameter old: the file to be replaced; the new file keeps the old file's rights.
     func write(_ source: Source, toWork name: String, _ item: WantedItem, like old: DiskPath?) throws
 }
 
-/// The documents as a mirror uses them, and what the mirror knows of its directory.
+/// The documents for a mirror, and the mirror's knowledge of the directory.
 package protocol MirrorBase {
     associatedtype Source
 
@@ -68,7 +68,7 @@ package protocol MirrorBase {
     func entries() throws -> [MirrorEntry]
 
     /// Stores files as contents, durably beside the database; nobody refers to them yet.
-    /// - Returns: for each the content, or why it could not be read.
+    /// - Returns: for each file the content, or why reading failed.
     func store(_ files: [Source]) throws -> [Result<ContentID, FerryError>]
 
     /// Runs a change in one transaction.
@@ -78,43 +78,43 @@ package protocol MirrorBase {
     func source(of content: ContentID) throws -> Result<Source, FerryError>
 }
 
-/// What a pass of a mirror did, and what it left.
+/// The work of a mirror's pass, and the things left.
 ///
 /// Invariants:
-/// - While `held` is not 0, nothing was done but to go on with files that were on their way.
-/// - `left` has a line for each document that `missing` counts.
+/// - While `held` is not 0, the pass only went on with files on their way.
+/// - `left` has a line for each document in `missing`.
 package struct MirrorReport: Sendable {
-    /// Documents and versions that were made of files.
+    /// Documents and versions made of files.
     package var taken = 0
-    /// Files that were written or replaced, moved, and removed, here; moved and removed also counts documents.
+    /// Files written or replaced, moved, and removed, here; moved and removed also count documents.
     package var written = 0
     package var moved = 0
     package var removed = 0
-    /// Files that are gone, and more than anybody may have meant. Not 0: nothing was done.
+    /// Missing files, more than anybody may have meant to delete. Not 0: nothing was done.
     package var held = 0
     /// Documents with copies of rivals.
     package var conflicts = 0
-    /// What lies there and is no document, or is a document and does not lie there.
+    /// Things there without a document, and documents without a place there.
     package var left: [DiskScan.Left] = []
-    /// Documents that are not written, because something stands in their place.
+    /// Documents not written, because something stands in their place.
     package var blocked: [BlockedDocument] = []
-    /// Files and folders of which no document is made, because their names are not UTF-8. `left` has them, too.
+    /// Files and folders without a document, because their names are not UTF-8. `left` has the names, too.
     package var unreadable: [String] = []
-    /// Documents under another name than their own.
+    /// Documents under a name unlike their own.
     package var renamed: [DiskScan.Left] = []
-    /// Files that somebody writes, or that are gone for a moment: look again soon.
+    /// Files with a writer, or missing for a moment: look again soon.
     package var waiting = 0
     /// Documents whose bytes are not on this device yet.
     package var missing = 0
-    /// The folders of the directory, for who watches them.
+    /// The folders of the directory, for the watch.
     package var folders: [DiskPath] = []
 
     package init() {}
 
-    /// True if documents changed, so that there is something to publish.
+    /// True if the pass changed documents or files: there may be something to publish.
     package var hasNews: Bool { taken + written + moved + removed > 0 }
 
-    /// Adds a pass that followed at once: what it did is added, what it left is what is left.
+    /// Adds a pass that followed at once: the work is added, and the things left are the later pass's.
     package mutating func add(_ next: MirrorReport) {
         let sums = (taken + next.taken, written + next.written, moved + next.moved, removed + next.removed)
         self = next

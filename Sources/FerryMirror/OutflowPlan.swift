@@ -1,25 +1,25 @@
 import FerryCore
 import FerryDocuments
 
-/// A step by which a directory comes to look as it should.
+/// A step towards the wanted look of a directory.
 package enum OutflowStep: Hashable, Sendable {
-    /// Takes a file off the disk that shows nothing any more.
+    /// Takes a file off the disk, because the file shows nothing any more.
     case remove(MirrorKey)
-    /// Puts something out of the way, into the mirror's own folder. It moves to its place later.
+    /// Puts something out of the way, into the mirror's own folder. A later step moves the item to its place.
     case aside(MirrorKey)
     case makeFolder(WantedItem)
     case move(MirrorKey, to: DiskPath)
     case write(WantedItem)
-    /// Puts another version in a file's place.
+    /// Puts a new version in a file's place.
     case replace(MirrorKey, by: WantedItem)
-    /// The bytes are those of this version, too.
+    /// This version has the same bytes, too.
     case note(MirrorKey, VersionID)
     case removeFolder(MirrorKey)
 }
 
-/// Which steps make a directory look as it should, in their order. Pure: it follows in mind what each step does.
+/// The steps to the wanted look of a directory, in order. Pure: the plan follows in mind the effect of each step.
 ///
-/// Each step looks at the disk before and after it (`MirrorPass`). A step that cannot be done leaves the rest as it is, and the next pass
+/// Each step looks at the disk before and after (`MirrorPass`). A failed step leaves the rest of the directory alone, and the next pass
 /// plans anew.
 package struct OutflowPlan: Sendable {
     package private(set) var steps: [OutflowStep] = []
@@ -28,7 +28,7 @@ package struct OutflowPlan: Sendable {
     private var occupied: [DiskPath: MirrorKey] = [:]
     private let waiting: Set<MirrorKey>
 
-    /// - Parameter waiting: what must not be touched.
+    /// - Parameter waiting: the files and folders closed to changes.
     package init(_ entries: [MirrorEntry], _ wanted: WantedItems, waiting: Set<MirrorKey>) {
         self.waiting = waiting
         for entry in entries {
@@ -54,7 +54,7 @@ package struct OutflowPlan: Sendable {
         occupied[entry.path] = nil
     }
 
-    /// Follows a move, of a folder with everything in it.
+    /// Follows a move; with a folder moves everything in the folder.
     private mutating func follow(_ key: MirrorKey, to path: DiskPath) {
         guard let old = entries[key] else { return }
         let moving = old.kind == .folder ? entries.values.filter { $0.path.isBelow(old.path) } + [old] : [old]
@@ -67,7 +67,7 @@ package struct OutflowPlan: Sendable {
     }
 
     /// Makes room at a path.
-    /// - Returns: `false` where something lies there that must not be touched.
+    /// - Returns: `false` where the item at the path is closed to changes.
     private mutating func clear(_ path: DiskPath, for key: MirrorKey) -> Bool {
         guard let other = occupied[path], other != key else { return true }
         if waiting.contains(other) { return false }
@@ -76,7 +76,7 @@ package struct OutflowPlan: Sendable {
         return true
     }
 
-    /// Where something lies that is out of the way.
+    /// The place of an item out of the way.
     package static func aside(_ key: MirrorKey) -> DiskPath {
         DiskPath.work.appending(WorkName.aside(key))
     }

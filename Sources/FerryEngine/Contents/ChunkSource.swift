@@ -3,7 +3,7 @@ import FerryContent
 import FerryCore
 import FerryStore
 
-/// Reads chunks of contents, wherever they are: in packs beside the database, or in packs of the container. Each is proved.
+/// Reads chunks of contents from packs beside the database, or from packs of the container. Each chunk is proved.
 struct ChunkSource {
     private let store: Store
     private let shelf: ContentShelf
@@ -22,15 +22,15 @@ struct ChunkSource {
 
     /// Reads a chunk.
     /// - Parameter epoch: the epoch whose key names the chunk.
-    /// - Throws: `contentLost` where no pack has the chunk, `fileNotThereYet` where the pack is not there; the error of a damaged
-    ///   pack if no other one has the chunk.
+    /// - Throws: `contentLost` where no pack has the chunk, `fileNotThereYet` where the pack is not there; a damaged pack's error without a
+    ///   sound pack.
     func chunk(_ id: ChunkID, _ epoch: EpochID?) throws -> [UInt8] {
         var failure: FerryError?
         for place in try store.readContents({ _, index in try index.places(of: id) }) {
             do {
                 return try chunk(id, place, epoch)
             } catch let error as FerryError where error.concernsOneFile {
-                // A pack that is on its way says more than a damaged one.
+                // A pack on its way says more than a damaged pack.
                 if failure == nil || error.code == .fileNotThereYet { failure = error }
             }
         }
@@ -41,7 +41,7 @@ struct ChunkSource {
             )
     }
 
-    /// Whether a chunk can be read at a place, as its ID says.
+    /// Whether a chunk with the given ID can be read at a place.
     func canRead(_ id: ChunkID, _ place: ChunkIndex.Place, _ epoch: EpochID?) throws -> Bool {
         do {
             _ = try chunk(id, place, epoch)
@@ -51,8 +51,8 @@ struct ChunkSource {
         }
     }
 
-    /// Reads a chunk of a pack, whichever epoch names the chunk.
-    /// - Parameter epochs: those that name contents here.
+    /// Reads a chunk of a pack, named under any epoch.
+    /// - Parameter epochs: the epochs that name contents here.
     /// - Throws: as `chunk`. Where the key of an epoch has not arrived, nobody can tell a damaged chunk: `fileNotThereYet`.
     func chunk(_ entry: PackDirectory.Entry, in pack: PackRow, among epochs: Set<EpochID>) throws -> [UInt8] {
         let place = ChunkIndex.Place(pack: pack.id, device: pack.device, place: entry.place)
@@ -71,7 +71,7 @@ struct ChunkSource {
         }
     }
 
-    /// Holds what stands around a pack's chunks against the pack's name. No chunk is read.
+    /// Holds the bytes around a pack's chunks against the pack's name. No chunk is read.
     /// - Throws: `damagedFile`, `formatTooNew`, `foreignFile`, `notSealed`; `fileNotThereYet`.
     func checkFrame(of pack: PackRow) throws {
         let isSealed = pack.epoch != nil
@@ -82,7 +82,7 @@ struct ChunkSource {
                     source, byteCount: pack.byteCount, of: pack.device, in: keys.surroundings([], isSealed: isSealed)
                 ).id
             } catch let error as FerryError where isSealed && [.foreignFile, .fileNotThereYet].contains(error.code) {
-                // The keys of a device that was removed long ago, or an epoch's, are not here. The checksum needs none.
+                // The keys of a device removed long ago, or an epoch's, are not here. The checksum needs no key.
                 id = try PackReader.verifiedID(
                     source, byteCount: pack.byteCount, of: pack.device, in: keys.container, isSealed: true)
             }
@@ -103,7 +103,7 @@ struct ChunkSource {
         }
     }
 
-    /// Calls a closure with the bytes of a pack, wherever it is. Failures tell file and device.
+    /// Calls a closure with the bytes of a pack, beside the database or in the container. Failures tell file and device.
     private func reading<Result>(
         _ pack: PackID, _ device: DeviceID, _ body: (@escaping PackReader.Source) throws -> Result
     ) throws -> Result {

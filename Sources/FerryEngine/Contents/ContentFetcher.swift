@@ -5,7 +5,7 @@ import FerryStore
 
 /// Puts contents together beside the database, chunk by chunk.
 struct ContentFetcher {
-    /// What became of a content.
+    /// The outcome for a content.
     enum Outcome {
         /// Whole beside the database.
         case whole(path: String)
@@ -39,15 +39,15 @@ struct ContentFetcher {
         self.leaveFreeBytes = leaveFreeBytes
     }
 
-    /// What became of the first part of the work.
+    /// The outcome of the first part of the work.
     enum Beginning {
         case done(Outcome)
-        /// All bytes are there. The content is whole once it is completed (`PartialContent.finish`).
+        /// All bytes are there. `PartialContent.finish` makes the content whole.
         case filled(PartialContent)
     }
 
-    /// Fetches a content; a content that is whole already stays. A disk without room, too, is a reason why it is not here.
-    /// - Throws: what `progress` throws.
+    /// Fetches a content; a whole content stays. A disk without room, too, is a reason for a missing content.
+    /// - Throws: the errors of `progress`.
     func fetch(_ id: ContentID, progress: ((Int) throws -> Void)? = nil) throws -> Outcome {
         switch try fill(id, progress: progress) {
         case .done(let outcome): return outcome
@@ -81,7 +81,7 @@ struct ContentFetcher {
         let partial = try replica.shelf.beginPartial(
             row.id, body, key(row.epoch), leaving: row.byteCount > ContentList.inlineBytes ? leaveFreeBytes : 0)
         var taken = 0
-        // In the order of the content: mostly that is the order of its packs.
+        // In the order of the content: the order of the packs is mostly the same.
         for chunk in row.list.chunks where partial.needs(chunk.id) {
             try partial.take(self.chunk(chunk.id, row.epoch), as: chunk.id)
             taken += chunk.count
@@ -91,7 +91,7 @@ struct ContentFetcher {
     }
 
     /// Completes contents together.
-    /// - Returns: what became of each.
+    /// - Returns: the outcome for each content.
     func complete(_ contents: [PartialContent]) throws -> [Outcome] {
         do {
             return try PartialContent.finish(contents).map { .whole(path: $0) }

@@ -3,7 +3,7 @@ import FerryCore
 import FerryMembers
 import FerrySeal
 
-/// The keys that name contents, and what makes and opens packs: of an open container, or of a member of a sealed one.
+/// The keys that name contents, with the makers and readers of packs: for an open container, or for a member of a sealed container.
 struct ContentKeys {
     let container: ContainerID
     let device: DeviceID
@@ -16,8 +16,8 @@ struct ContentKeys {
         self.membership = membership
     }
 
-    /// The key of contents that were named under an epoch; `nil` in an open container.
-    /// - Throws: `fileNotThereYet` for an epoch whose secret has not arrived.
+    /// The key of contents named under an epoch; in an open container the epoch is `nil`.
+    /// - Throws: `fileNotThereYet` for an epoch without an arrived secret.
     func key(_ epoch: EpochID?) throws -> ContentKey {
         guard let epoch else { return ContentKey(openContainer: container) }
         guard let secret = membership?.keyring[epoch] else {
@@ -28,7 +28,7 @@ struct ContentKeys {
         return ContentKey(secret)
     }
 
-    /// What a reader of packs needs.
+    /// The surroundings for a reader of packs.
     /// - Parameters:
     ///   - epoch: the epoch of the content.
     ///   - isSealed: whether the pack is sealed.
@@ -36,7 +36,7 @@ struct ContentKeys {
         try surroundings([key(epoch)], isSealed: isSealed)
     }
 
-    /// What a reader of packs needs where any of several keys may name a chunk.
+    /// The surroundings for a reader of packs where any of several keys may name a chunk.
     func surroundings(_ keys: [ContentKey], isSealed: Bool) throws -> PackReader.Surroundings {
         var seal: EnvelopeReader?
         if isSealed {
@@ -53,9 +53,9 @@ struct ContentKeys {
     /// - Throws: as `MembershipSealing.sealingEpoch`.
     func sealingEpoch() throws -> EpochID? { try membership?.seal().sealingEpoch() }
 
-    /// The epoch whose key names new contents: the oldest one that names contents already, so that equal bytes have one name, or
-    /// the current one.
-    /// - Parameter used: the epochs of contents that are known here.
+    /// The epoch with the key for new contents: the oldest epoch that names contents already, or the current epoch. So equal bytes have a
+    /// single name.
+    /// - Parameter used: the epochs of the contents known here.
     func namingEpoch(_ used: Set<EpochID>) throws -> EpochID? {
         guard let membership else { return nil }
         let known = used.filter { membership.keyring[$0] != nil }
@@ -67,7 +67,7 @@ struct ContentKeys {
     }
 
     /// Makes writers of packs under an epoch.
-    /// - Throws: `fileNotThereYet` for an epoch whose secret is not here.
+    /// - Throws: `fileNotThereYet` for an epoch without a secret here.
     func packMaker(_ epoch: EpochID?) throws -> () -> PackWriter {
         guard let epoch, let membership else {
             let (container, device) = (container, device)
@@ -84,7 +84,7 @@ struct ContentKeys {
 }
 
 extension Replica {
-    /// The keys of contents, by what is known of the members now.
+    /// The keys of contents, by the present knowledge of the members.
     func contentKeys() throws -> ContentKeys {
         let identity = identity
         return ContentKeys(identity.container, identity.device, try membership())

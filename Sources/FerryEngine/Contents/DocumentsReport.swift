@@ -1,4 +1,4 @@
-/// What a sync did for contents of documents and attachments. The JSON keys are fixed: scripts rely on them.
+/// The work of a sync for contents of documents and attachments. The JSON keys are fixed: scripts rely on them.
 public struct DocumentsReport: Codable, Equatable, Sendable {
     /// How many packs went into the container, and their bytes.
     public var published = 0
@@ -18,7 +18,7 @@ public struct DocumentsReport: Codable, Equatable, Sendable {
 }
 
 extension SyncReport {
-    /// Adds a pass that followed at once, to fetch what was left.
+    /// Adds a pass that followed at once, to fetch the remaining contents.
     package mutating func add(_ next: SyncReport) {
         published.segments += next.published.segments
         published.changes += next.published.changes
@@ -40,7 +40,7 @@ extension SyncReport {
         documents = sum
     }
 
-    /// Counts packs that were published.
+    /// Counts published packs.
     mutating func count(published: (packs: Int, bytes: Int)) {
         if published.packs == 0 { return }
         var report = documents ?? DocumentsReport()

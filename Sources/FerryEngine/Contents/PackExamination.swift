@@ -3,12 +3,12 @@ import FerryContent
 import FerryCore
 import FerryStore
 
-/// What is wrong with a pack.
+/// A fault of a pack.
 enum PackFault {
     case missing
-    /// The file has another length than the row says.
+    /// The file's length differs from the row's.
     case wrongLength(Int)
-    /// Bytes are not what they should be: of these chunks, or around the chunks.
+    /// Bytes of these chunks, or around the chunks, are wrong.
     case damaged(Set<ChunkID>, FerryError)
     /// Nobody can say now: a key or a part of the file has not arrived, or the disk fails.
     case unreadable(FerryError)
@@ -18,7 +18,7 @@ enum PackFault {
 struct PackExamination {
     let replica: Replica
     let container: Container
-    /// True: read every chunk, and prove it by its ID.
+    /// True: read every chunk, and prove the chunk by its ID.
     let isDeep: Bool
     private let source: ChunkSource
     private let epochs: Set<EpochID>
@@ -31,10 +31,10 @@ struct PackExamination {
         epochs = try replica.store.readContents { rows, _ in try rows.epochs() }
     }
 
-    /// A pack that has a row, and that row's device and length.
+    /// A pack with a row, and the row's device and length.
     typealias Named = (id: PackID, device: DeviceID, byteCount: Int)
 
-    /// All packs that have a row, of which a Ferry may have written the length.
+    /// All packs with a row of a length that Ferry may have written.
     func packs() throws -> [Named] {
         var packs: [Named] = []
         try replica.store.readContents { rows, _ in try rows.forEachPack { packs.append(($0, $1, $2)) } }
@@ -49,7 +49,7 @@ struct PackExamination {
                 guard let length = try container.packByteCount(pack.id, of: pack.device) else { return .missing }
                 guard length == pack.byteCount else { return .wrongLength(length) }
             }
-            // A row that no Ferry writes is told elsewhere.
+            // Another examination tells of rows not written by Ferry.
             guard isDeep, let row = try replica.store.readContents({ rows, _ in try rows.soundPack(pack.id) }) else {
                 return nil
             }
@@ -78,12 +78,12 @@ struct PackExamination {
     }
 }
 
-/// The packs of which an examination found something wrong.
+/// The faulty packs of an examination.
 struct PackFaults {
     private(set) var all: [PackID: PackFault] = [:]
 
     /// Examines packs.
-    /// - Parameter progress: called with how many were examined.
+    /// - Parameter progress: called with the number of examined packs.
     init(
         of packs: [PackExamination.Named], _ examination: PackExamination, progress: (Int) -> Void = { _ in }
     ) throws {
@@ -109,7 +109,7 @@ struct PackFaults {
         }
     }
 
-    /// Whether a chunk can be read in another pack than a given one.
+    /// Whether a pack besides a given pack gives a chunk.
     func give(_ chunk: ChunkID, besides pack: PackID, _ store: Store) throws -> Bool {
         try store.readContents { _, index in try index.places(of: chunk) }.contains {
             $0.pack != pack && give(chunk, in: $0.pack)

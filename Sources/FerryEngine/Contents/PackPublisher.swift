@@ -3,16 +3,16 @@ import FerryContent
 import FerryCore
 import FerryStore
 
-/// Moves packs from beside the database into the container, before the segments that name them.
+/// Moves packs from beside the database into the container, before the segments with the packs' names.
 ///
-/// Every step can be repeated: a pack that is in the container stays as it is.
+/// Every step can be repeated: a pack in the container stays.
 struct PackPublisher {
     let container: Container
     let store: Store
     let device: DeviceID
     let shelf: ContentShelf
 
-    /// Publishes every pack that has a row.
+    /// Publishes every pack with a row.
     /// - Returns: how many packs, and their bytes.
     func publish() throws -> (packs: Int, bytes: Int) {
         let pending = try shelf.pendingPacks()
@@ -33,7 +33,7 @@ struct PackPublisher {
         do {
             try container.publishPack(id, of: device, movingIn: path, of: shelf.fileSystem)
         } catch let error as FerryError where error.code == .damagedFile {
-            // A pack's name is the checksum of its bytes. So what has the name and other bytes is damaged.
+            // A pack's name is the checksum of the pack's bytes. So a file with the name and different bytes is damaged.
             try container.removePack(id, of: device)
             try container.publishPack(id, of: device, movingIn: path, of: shelf.fileSystem)
         }
@@ -41,7 +41,7 @@ struct PackPublisher {
 }
 
 extension Replica {
-    /// The packs that have a row and wait beside the database to be published.
+    /// The packs with a row that wait beside the database to be published.
     func pendingPacks() throws -> [PackRow] {
         let pending = try shelf.pendingPacks()
         if pending.isEmpty { return [] }

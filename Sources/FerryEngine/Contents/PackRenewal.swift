@@ -3,11 +3,11 @@ import FerryContent
 import FerryCore
 import FerryStore
 
-/// Makes packs anew from the chunks of others: packs of a former ID of this device, packs that are sealed under an epoch which is over
-/// or not at all. `PackRepair` does the same for packs that are gone or damaged.
+/// Makes packs anew from the chunks of old packs: packs of a former ID of this device, packs sealed under a former epoch, unsealed packs.
+/// `PackRepair` does the same for missing and damaged packs.
 ///
-/// The order is that of everything else: bytes beside the database first, then rows, then the container. The files of packs without a
-/// row go last (`PackUpkeep`).
+/// The order is the usual order: bytes beside the database first, then rows, then the container. The files of packs without a row go last
+/// (`PackUpkeep`).
 struct PackRenewal {
     let replica: Replica
     let keys: ContentKeys
@@ -17,8 +17,7 @@ struct PackRenewal {
         keys = try replica.contentKeys()
     }
 
-    /// Packs that are not in the container yet, and would not do there: of a former device ID, or not sealed under the present
-    /// epoch.
+    /// Packs not in the container yet, and unfit for the container: of a former device ID, or not sealed under the present epoch.
     func outdatedPending() throws -> [PackRow] {
         let pending = try replica.pendingPacks()
         if pending.isEmpty { return [] }
@@ -28,7 +27,7 @@ struct PackRenewal {
         return pending.filter { former.contains($0.device) || $0.device == own && $0.epoch != epoch }
     }
 
-    /// Packs of this device, or of a former ID of it, that are plain while the container is sealed.
+    /// Plain packs of this device, or of the device's former IDs, in a sealed container.
     func plainPacks() throws -> [PackRow] {
         guard replica.identity.genesis != nil else { return [] }
         let own = [replica.identity.device] + (try replica.store.reading().formerDevices.map(\.device))
@@ -38,8 +37,7 @@ struct PackRenewal {
         }
     }
 
-    /// Puts the chunks of packs into new ones, and these in the place of the former in one transaction. A pack of which a chunk cannot
-    /// be read stays as it is.
+    /// Puts the chunks of packs into new packs, and replaces the old packs in one transaction. A pack with an unreadable chunk stays.
     /// - Parameter needs: whether a chunk goes along.
     func renew(
         _ packs: [PackRow], _ container: Container, needs: (ChunkID) throws -> Bool = { _ in true }
@@ -62,12 +60,12 @@ struct PackRenewal {
         for pack in try finish(&maker, removing: renewed.map(\.id)) { try replica.shelf.removePending(pack) }
     }
 
-    /// Completes packs that were made, and writes their rows in the place of others. A pack that was made again as it was stays.
-    /// - Returns: the others that went.
+    /// Completes new packs, and writes the new rows in the place of old rows. A pack made again with the same bytes stays.
+    /// - Returns: the old packs that went.
     @discardableResult
     func finish(_ maker: inout PackMaker, removing packs: [PackID]) throws -> [PackID] {
         let made = try maker.finish()
-        // Equal chunks in one order are one pack, in a sealed container under one epoch.
+        // Equal chunks in the same order are the same pack, in a sealed container under the same epoch.
         let gone = packs.filter { pack in !made.contains { $0.id == pack } }
         if made.isEmpty && gone.isEmpty { return [] }
         try replica.store.write { connection in
@@ -80,7 +78,7 @@ struct PackRenewal {
     }
 }
 
-/// Puts chunks into packs beside the database, one after another.
+/// Puts chunks into packs beside the database, pack after pack.
 struct PackMaker {
     private let shelf: ContentShelf
     private let makeWriter: () -> PackWriter
@@ -97,7 +95,7 @@ struct PackMaker {
         makeWriter = try keys.packMaker(epoch)
     }
 
-    /// Takes a chunk. A chunk that was taken already is left out.
+    /// Takes a chunk. A chunk taken before is left out.
     mutating func add(_ bytes: [UInt8], as id: ChunkID) throws {
         guard packed.insert(id).inserted else { return }
         let chunk = try PreparedChunk(bytes, id: id)

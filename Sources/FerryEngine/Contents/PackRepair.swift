@@ -3,9 +3,9 @@ import FerryContent
 import FerryCore
 import FerryStore
 
-/// Packs bytes again that packs of the container do not give any more, and takes this device's faulty packs out of use.
+/// Packs bytes again where packs of the container do not give the bytes any more, and takes this device's faulty packs out of use.
 ///
-/// The order is that of `PackRenewal`: bytes first, then rows, then the container.
+/// The order is the order of `PackRenewal`: bytes first, then rows, then the container.
 struct PackRepair {
     private let renewal: PackRenewal
     private let container: Container
@@ -20,7 +20,7 @@ struct PackRepair {
         self.faults = faults
     }
 
-    /// Packs chunks of whole contents again that no pack gives.
+    /// Packs chunks of whole contents again where no pack gives the chunks.
     /// - Returns: how many contents were mended.
     func packWholeContents() throws -> Int {
         let whole = try replica.shelf.wholeContents().sorted { $0.id < $1.id }
@@ -36,7 +36,7 @@ struct PackRepair {
                 let places = try store.readContents { _, index in try index.places(of: chunk.id) }
                 if places.contains(where: { faults.give(chunk.id, in: $0.pack) }) { continue }
                 let bytes = try file.read(offset..<offset + chunk.count)
-                // What lies beside the database may be damaged, too.
+                // A file beside the database may be damaged, too.
                 guard key.chunkID(of: bytes) == chunk.id else { continue }
                 try maker.add(bytes, as: chunk.id)
                 isMended = true
@@ -47,9 +47,9 @@ struct PackRepair {
         return count
     }
 
-    /// Removes the rows of this device's faulty packs, where other packs have all of their chunks that somebody needs. What a
-    /// faulty pack still gives goes into new ones.
-    /// - Returns: the packs whose rows went.
+    /// Removes the rows of this device's faulty packs, where the remaining packs have all needed chunks. Chunks that a faulty pack still
+    /// gives go into new packs.
+    /// - Returns: the packs without a row now.
     func replaceOwnPacks() throws -> [PackID] {
         let own = try store.readContents { rows, _ in try rows.packs(of: replica.identity.device) }
         let faulty = faults.all.filter { own.contains($0.key) }.sorted { $0.key < $1.key }
@@ -107,9 +107,9 @@ struct PackRepair {
 }
 
 extension Replica {
-    /// Mends packs with what this device has: contents that are whole here and that no pack gives any more are packed again, and
-    /// this device's faulty packs are replaced.
-    /// - Parameter faults: what is known to be wrong; `nil`: names and lengths are looked at.
+    /// Mends packs with this device's bytes. Contents whole here are packed again where no pack gives their chunks any more. This device's
+    /// faulty packs are replaced.
+    /// - Parameter faults: the known faults; `nil`: names and lengths are looked at.
     /// - Returns: how many contents were mended; and this device's packs that lost their rows.
     @discardableResult
     func repairContents(
@@ -124,7 +124,7 @@ extension Replica {
         return (contents, replaced)
     }
 
-    /// Removes the files of packs that were replaced, once that is published. What is damaged around the chunks would stay otherwise.
+    /// Removes the files of replaced packs, once the replacement is published. Damage around the chunks would stay otherwise.
     func removeReplacedPacks(_ packs: [PackID], _ container: Container) throws {
         guard !packs.isEmpty, try !store.needsPass(), try store.outboxSizes().isEmpty else { return }
         for id in packs where try !store.readContents({ rows, _ in try rows.hasPack(id) }) {

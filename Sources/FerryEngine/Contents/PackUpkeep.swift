@@ -5,10 +5,10 @@ import FerryStore
 
 /// Looks after this device's packs in the container and beside the database, in thorough passes.
 extension Replica {
-    /// A pack beside the database that has had no row for so long belongs to nobody, in milliseconds.
+    /// A pack beside the database without a row for so long belongs to nobody, in milliseconds.
     static let orphanMilliseconds: Int64 = 86_400_000
 
-    /// Renews packs that would not do in the container. Before the pass packs changes, so that their rows go along.
+    /// Renews packs unfit for the container. Call before the pass packs changes, so that the new rows go along.
     func renewPacks(_ container: Container, isThorough: Bool) throws {
         // A pass with nothing to do asks the disk alone, and no database.
         guard try isThorough || !shelf.pendingPacks().isEmpty, try store.hasDocumentTables() else { return }
@@ -20,9 +20,8 @@ extension Replica {
         try renewal.renew(packs, container)
     }
 
-    /// Removes the files of this device's packs that have no row any more, once that is published. A pack with a chunk that a known
-    /// content lists and no other pack has gets its row back: somebody removed the row by mistake.
-    /// - Returns: how many files went.
+    /// Removes the files of this device's packs without a row, once the removal of the row is published. A pack gets the row back where a
+    /// known content lists a chunk without a further pack: somebody removed the row by mistake.
     @discardableResult
     func removeUnnamedPacks(_ container: Container) throws -> Int {
         guard try store.hasDocumentTables(), try !store.needsPass(), try store.outboxSizes().isEmpty else { return 0 }
@@ -56,10 +55,10 @@ extension Replica {
 
     /// What a pack without a row is good for.
     private enum UnnamedPack {
-        /// A content needs one of its chunks. The row that it gets back.
+        /// A content needs a chunk of the pack. The pack gets this row back.
         case needed(PackRow)
         case none
-        /// The file cannot be read now, so it stays.
+        /// The file is unreadable now, so the file stays.
         case unknown
     }
 
@@ -89,8 +88,8 @@ extension Replica {
         }
     }
 
-    /// Whether the file of a pack is in the container with the length that its row says. Each pack is looked at once.
-    /// - Parameter countingPending: true: a pack that waits beside the database counts as well.
+    /// Whether the file of a pack is in the container with the row's length. Each pack is looked at once.
+    /// - Parameter countingPending: true: a pack beside the database counts as well.
     func packs(in container: Container, countingPending: Bool) -> (ChunkIndex.Place) throws -> Bool {
         let known = Locked<[PackID: Bool]>([:])
         return { [shelf, store] place in

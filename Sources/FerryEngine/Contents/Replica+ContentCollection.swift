@@ -3,11 +3,11 @@ import FerryContent
 import FerryCore
 import FerryStore
 
-/// Which contents and packs go, and which come back (Docs/Architecture/content-collection.md). Each call writes rows alone; the caller
-/// packs and publishes them. Files go later (`removeUnnamedPacks`).
+/// Removal and return of contents and packs (Docs/Architecture/content-collection.md). Each call writes rows alone; the caller packs and
+/// publishes the rows. Files go later (`removeUnnamedPacks`).
 extension Replica {
-    /// Inserts contents again that references lead to although they are deleted, with their chunks in packs of this device's own. A
-    /// content of which a chunk is not to be had now stays deleted until a later pass.
+    /// Inserts deleted contents with references again, with their chunks in this device's own packs. A content with a chunk that is not to
+    /// be had now stays deleted until a later pass.
     func insertContentsAgain(_ container: Container) throws {
         let contents = try store.contentsToPackAgain()
         if contents.isEmpty { return }
@@ -16,7 +16,7 @@ extension Replica {
         var maker = try PackMaker(self, keys)
         for (row, chunks) in contents {
             do {
-                // What a content packs before it fails counts the next time: own packs have it.
+                // Chunks packed for a content before a failure count the next time: own packs have the chunks.
                 for id in chunks.sorted() { try maker.add(chunk(id, of: row, source, keys), as: id) }
             } catch let error as FerryError where error.concernsOneFile {
                 continue
@@ -44,19 +44,18 @@ extension Replica {
         return try source.chunk(id, row.epoch)
     }
 
-    /// Whether it is time to look for contents and packs that nobody needs.
+    /// Whether a look for unneeded contents and packs is due.
     func isCollectionDue() throws -> Bool {
         guard try store.hasDocumentTables() else { return false }
         guard let last = try store.lastCollection() else { return true }
-        // A clock that was set back makes a look due.
+        // A clock set back makes a look due.
         let age = environment.clock.milliseconds().subtractingReportingOverflow(last)
         return age.overflow || !(0..<retention.collectionMilliseconds).contains(age.partialValue)
     }
 
-    /// Deletes contents that nothing has used for long, and packs that no known content needs; packs what lives in packs that are half
-    /// empty anew.
+    /// Deletes contents unused for long, and packs without a chunk for a known content. Packs the needed chunks of half-empty packs anew.
     ///
-    /// The first look, and one after a long time, only notes the time: a clock that is wrong for an hour ends nobody's thirty days.
+    /// The first look, and a look after a long time, only note the time: a clock wrong for an hour ends nobody's thirty days.
     func collectContents(_ container: Container) throws {
         let now = environment.clock.milliseconds()
         let age = try store.lastCollection().map { now.subtractingReportingOverflow($0) }
@@ -74,7 +73,7 @@ extension Replica {
     /// So long after the last look the clock may have jumped, in milliseconds.
     private static let clockJumpMilliseconds: Int64 = 40 * 86_400_000
 
-    /// Packs anew what known contents list in packs of which they need less than a half.
+    /// Packs needed chunks anew, from packs of which known contents need less than a half.
     private func renewSparsePacks(_ container: Container) throws {
         let remembered = try store.rememberedChunks()
         let needs = { [store] (chunk: ChunkID) in

@@ -3,7 +3,7 @@ import FerryContent
 import FerryCore
 import FerryStore
 
-/// What `Replica.verifyContents` found. The JSON keys are fixed.
+/// The findings of `Replica.verifyContents`. The JSON keys are fixed.
 package struct ContentVerification: Codable, Equatable, Sendable {
     package struct Problem: Codable, Equatable, Sendable {
         /// `missing`, `wrongLength`, or the code of a `FerryError`.
@@ -22,7 +22,7 @@ package struct ContentVerification: Codable, Equatable, Sendable {
 
 extension Replica {
     /// Holds packs in the container against their rows.
-    /// - Parameter isDeep: true: read every chunk, and prove it by its ID.
+    /// - Parameter isDeep: true: read every chunk, and prove the chunk by its ID.
     /// - Parameter progress: is told of the phase `examining`.
     package func verifyContents(isDeep: Bool, progress: ProgressHandler? = nil) throws -> ContentVerification {
         var report = ContentVerification()

@@ -3,24 +3,24 @@ import FerryContent
 import FerryCore
 import FerryStore
 
-/// What a replica remembers of its last look at contents, so that a resting pass asks nothing.
+/// A replica's memory of the last look at contents, so that a resting pass asks nothing.
 struct ContentFetching: Sendable {
-    /// Everything that was replayed and packed at the last look.
+    /// Everything replayed and packed at the last look.
     var vector: VersionVector?
     /// True if contents were missing, or left for the next pass.
     var isUnfinished = false
 }
 
-/// Fetching contents by themselves and on request, and removing what takes too much room.
+/// Fetching contents automatically and on request, and making room.
 extension Replica {
-    /// How much a pass of a watch fetches at most, in bytes, so that changes of rows do not wait for contents.
+    /// How much a pass of a watch fetches at most, in bytes. So changes of rows do not wait for contents.
     static let fetchBytesOfPass = 32 << 20
 
-    /// Fetches what is wanted, as far as this device keeps contents by itself.
+    /// Fetches the wanted contents, as far as this device keeps contents automatically.
     /// - Parameters:
-    ///   - vector: everything that was replayed and packed.
-    ///   - isThorough: also look whether contents that are known to be here still are.
-    ///   - maximumBytes: what is left is counted in `remaining`.
+    ///   - vector: everything replayed and packed.
+    ///   - isThorough: also look whether contents known as present are still here.
+    ///   - maximumBytes: contents beyond are counted in `remaining`.
     func fetchWanted(
         _ container: Container, _ vector: VersionVector, _ report: inout SyncReport, isThorough: Bool,
         maximumBytes: Int? = nil
@@ -44,8 +44,8 @@ extension Replica {
         report.documents = documents
     }
 
-    /// What is to be fetched by itself: nothing that went to make room, and not more than this device keeps. Otherwise one pass would
-    /// evict what another one fetched.
+    /// The contents to be fetched automatically: no evicted contents, and not more than this device keeps. Otherwise a pass would evict the
+    /// contents fetched by the pass before.
     private func thatFit(_ wanted: [WantedContent], _ settings: ContentSettings) throws -> [WantedContent] {
         let wanted = wanted.filter { !$0.isEvicted && !$0.isInRow }
         guard let keepBytes = settings.keepBytes else { return wanted }
@@ -58,7 +58,7 @@ extension Replica {
         }
     }
 
-    /// Fetches contents, and records what became of each.
+    /// Fetches contents, and records the outcome for each content.
     private func fetch(
         _ wanted: [WantedContent], _ fetcher: ContentFetcher, maximumBytes: Int?
     ) throws -> DocumentsReport {
@@ -77,7 +77,7 @@ extension Replica {
                 news.append((item.content, obstacle))
             }
         }
-        // The disk is waited for once for several contents.
+        // Several contents share a single wait for the disk.
         var filled: [(item: WantedContent, content: PartialContent)] = []
         var filledBytes = 0
         func complete() throws {
@@ -105,7 +105,7 @@ extension Replica {
         return run
     }
 
-    /// So many contents, or bytes of them, are completed together at most. Each has an open file.
+    /// So many contents, or bytes of contents, are completed together at most. Each content has an open file.
     static let completedTogether = 64
     static let completedBytes = 16 << 20
 
@@ -134,9 +134,9 @@ extension Replica {
 
     // MARK: On request
 
-    /// Fetches contents by name, whatever this device keeps by itself.
+    /// Fetches contents by name, without regard to this device's settings.
     /// - Parameter progress: called with the bytes of the present content taken so far.
-    /// - Returns: for each content where it is, or why it is not to be had.
+    /// - Returns: for each content the path, or why the content is not to be had.
     package func fetchContents(
         _ contents: [ContentID], progress: ((ContentID, Int) throws -> Void)? = nil
     ) throws -> [(content: ContentID, path: String?, problem: FerryError?)] {
@@ -144,7 +144,7 @@ extension Replica {
         try store.updateChunkIndex()
         var opened: ContentFetcher?
         return try contents.map { content in
-            // What is here needs no container.
+            // A content on this device needs no container.
             if let path = try wholeFile(content) {
                 try record([(content, nil)])
                 return (content, path, nil)
@@ -170,16 +170,16 @@ extension Replica {
     /// - Throws: `contentNotHere`, `contentLost`.
     package func contentFile(_ content: ContentID, progress: ((Int) throws -> Void)? = nil) throws -> String {
         let found = try wholeFile(content) ?? fetchedFile(content, progress)
-        // A database that cannot be written gives its documents all the same; the content is evicted sooner then.
+        // An unwritable database gives documents all the same; the content is evicted sooner then.
         try? store.noteContentStates { states in
-            // What was stored here may be whole before a pass notes it.
+            // A content stored here may be whole before a pass notes the state.
             try states.setWhole(true, content)
             try states.setUsed(environment.clock.milliseconds(), content)
         }
         return found
     }
 
-    /// The file of a content that is whole here; no container is asked. `nil` also without a row, and for a row that is damaged.
+    /// The file of a content whole here; no container is asked. `nil` also without a row, and for a damaged row.
     private func wholeFile(_ content: ContentID) throws -> String? {
         do {
             guard let row = try store.readContents({ rows, _ in try rows.content(content) }) else { return nil }
@@ -195,7 +195,7 @@ extension Replica {
         throw Self.notHere(result.first?.problem)
     }
 
-    /// What to tell somebody who wants a content that is not here.
+    /// The error for somebody who wants a content not on this device.
     package static func notHere(_ problem: FerryError?) -> FerryError {
         guard let problem else { return FerryError(.contentNotHere, "The content is not on this device.") }
         if problem.code == .contentLost { return problem }
@@ -204,7 +204,7 @@ extension Replica {
             device: problem.device, cause: problem)
     }
 
-    /// The container, for reading packs. What is beside the database can be read while the folder is away.
+    /// The container, for reading packs. Files beside the database can be read while the folder is away.
     private func openContainerForContents() throws -> Container {
         do {
             return try openContainer()
@@ -218,8 +218,8 @@ extension Replica {
 
     // MARK: Room
 
-    /// Removes contents from beside the database that are in the container.
-    /// - Returns: the contents that went, and for each that stayed the reason.
+    /// Removes contents in the container from beside the database.
+    /// - Returns: the removed contents, and for each remaining content the reason.
     package func evictContents(
         _ contents: [ContentID]
     ) throws -> (evicted: [ContentID], bytes: Int, left: [(content: ContentID, reason: FerryError)]) {
@@ -245,8 +245,8 @@ extension Replica {
         return (evicted, bytes, left)
     }
 
-    /// Why a content has to stay: the container does not have all of it. `nil`: it may go. In a folder every chunk is read and
-    /// proved, because what goes may be the last good copy. In a remote container the lengths of packs have to do.
+    /// Why a content has to stay: the container lacks a part. `nil`: the content may go. In a folder every chunk is read and proved,
+    /// because the local file may be the last good copy. In a remote container the lengths of packs have to do.
     private func obstacleToEviction(of row: ContentRow, _ container: Container) throws -> FerryError? {
         let isThere = packs(in: container, countingPending: false)
         let source = container.answersFromListing ? nil : try ChunkSource(self, container)
@@ -266,7 +266,7 @@ extension Replica {
         return nil
     }
 
-    /// Removes the contents that were not used for longest, until the rest is within what this device keeps.
+    /// Removes the contents unused for longest, until the rest is within this device's limit.
     private func evictExcess(_ container: Container, _ settings: ContentSettings) throws {
         guard let keepBytes = settings.keepBytes else { return }
         let whole = try shelf.wholeContents()
@@ -285,12 +285,12 @@ extension Replica {
         }
     }
 
-    /// A content that was opened a shorter time ago may be in use: it is not evicted by itself. In milliseconds.
+    /// A content opened a shorter time ago may be in use: no pass evicts the content. In milliseconds.
     private static let openMilliseconds: Int64 = 3_600_000
 }
 
 extension Replica {
-    /// Records whether contents have to stay on this device. Pinned ones are fetched with the next pass.
+    /// Records whether contents have to stay on this device. The next pass fetches pinned contents.
     package func pinContents(_ contents: [ContentID], _ isPinned: Bool) throws {
         if contents.isEmpty { return }
         try store.noteContentStates { states in

@@ -10,13 +10,13 @@ extension Replica {
     ///   - paths: regular files. Small ones share packs.
     ///   - progress: called with the bytes taken so far, chunk by chunk; a throw ends the call, and nothing is stored.
     /// - Returns: the contents in the order of the paths.
-    /// - Throws: `nothingFound` without a file, `busy` where somebody writes to one: try again later. `limitExceeded`,
-    ///   `inputOutput`; `fileNotThereYet` where a key has not arrived.
+    /// - Throws: `nothingFound` without a file, `busy` where somebody writes to a file: try again later. `limitExceeded`, `inputOutput`;
+    ///   `fileNotThereYet` where a key has not arrived.
     package func storeContents(_ paths: [String], progress: ((Int) throws -> Void)? = nil) throws -> [StoredContent] {
         try storing { try Array(zip(paths, take(paths, $0, progress))) }
     }
 
-    /// Stores what a closure takes with a writer.
+    /// Stores the contents that a closure takes with a writer.
     /// - Parameter take: returns contents with the paths of their files.
     func storing(
         _ take: (ContentWriter) throws -> [(path: String, content: ContentWriter.Stored)]
@@ -57,7 +57,7 @@ extension Replica {
         }
     }
 
-    /// Whether a pack is where its row says. While the container is away, rows have to do: nobody knows better.
+    /// Whether a pack is in the row's place. While the container is away, rows have to do: nobody knows better.
     private func packsAtHand() throws -> (ChunkIndex.Place) throws -> Bool {
         do {
             return packs(in: try openContainer(), countingPending: true)
@@ -86,8 +86,7 @@ extension Replica {
         return stored
     }
 
-    /// Packs contents again that are deleted and held back, for a new reference to them: each with all chunks that no living content
-    /// keeps.
+    /// Packs deleted and held-back contents again, for a new reference: each with all chunks not kept by a living content.
     /// - Throws: `contentNotHere`, `contentLost`, `fileNotThereYet` where bytes are not to be had; nothing is stored then.
     package func storeAgain(_ contents: [ContentID]) throws -> [StoredContent] {
         try store.updateChunkIndex()
@@ -106,7 +105,7 @@ extension Replica {
         return rows.map { StoredContent(row: $0, packs: packs, place: ContentPlace(shelf: shelf)) }
     }
 
-    /// The content without bytes, as versions of folders have it.
+    /// The content without bytes, as in versions of folders.
     package func emptyContent() throws -> StoredContent {
         let keys = try contentKeys()
         let naming = try keys.namingEpoch(store.contentEpochs())

@@ -3,10 +3,10 @@ import FerryContent
 import FerryCore
 import FerryStore
 
-/// Storing contents of files that others write to.
+/// Storing contents of files in use by other programs.
 extension Replica {
-    /// Stores files as contents, as `storeContents` does. A file that cannot be read, or that somebody writes to, stops no other one.
-    /// - Returns: in the order of the paths the content, or why there is none.
+    /// Stores files as contents, like `storeContents`. An unreadable file, or a file with a writer, does not stop the rest.
+    /// - Returns: in the order of the paths the content, or why there is no content.
     /// - Throws: where the disk of the database fails: nothing is stored.
     package func storeEach(_ paths: [String]) throws -> [Result<StoredContent, FerryError>] {
         var failures: [Int: FerryError] = [:]

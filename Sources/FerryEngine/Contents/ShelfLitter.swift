@@ -3,11 +3,11 @@ import FerryContent
 import FerryCore
 import FerryStore
 
-/// What lies beside the database and nobody needs: packs without a row, parts of contents that are whole or unknown or that nobody
-/// fetches, copies of contents without a row, and files that a process left that died.
+/// Unneeded files beside the database: packs without a row, and parts of contents that are whole, unknown or fetched by nobody. Also copies
+/// of contents without a row, and leftovers of dead processes.
 ///
-/// Invariant: what is removed was seen, and needed by nobody, for `Replica.orphanMilliseconds`; a copy for thirty times as long, because
-/// a reference may bring its content back. So nobody who works there loses anything.
+/// Invariant: a removed file was seen, and needed by nobody, for `Replica.orphanMilliseconds`. A copy waits thirty times as long, because a
+/// reference may bring the content back. So nobody at work there loses anything.
 struct ShelfLitter {
     private enum Item: Hashable {
         case pack(PackID)
@@ -24,7 +24,7 @@ struct ShelfLitter {
             }
         }
 
-        /// How long it lies about before it is removed, in milliseconds.
+        /// How long the file stays before the removal, in milliseconds.
         var patience: Int64 {
             if case .whole = self { 30 * Replica.orphanMilliseconds } else { Replica.orphanMilliseconds }
         }
@@ -32,7 +32,7 @@ struct ShelfLitter {
 
     let replica: Replica
 
-    /// Removes what has lain about for long enough, and notes what has not.
+    /// Removes the files that were unneeded for long enough, and notes the rest.
     /// - Parameter now: in milliseconds.
     func remove(atMilliseconds now: Int64) throws {
         let known = try replica.store.contentLitter()
@@ -80,7 +80,7 @@ struct ShelfLitter {
 }
 
 extension Replica {
-    /// Removes what lies beside the database and nobody needs.
+    /// Removes unneeded files beside the database.
     func removeShelfLitter() throws {
         guard try store.hasDocumentTables() else { return }
         try ShelfLitter(replica: self).remove(atMilliseconds: environment.clock.milliseconds())

@@ -5,8 +5,8 @@ import FerryStore
 import Foundation
 
 extension Replica {
-    /// Brings the packs that wait to be published along where the database was renamed or moved, and its directory of contents was not.
-    /// Otherwise others would get the names of documents, and never the bytes. Call before anything is published.
+    /// Brings waiting packs along where the database was renamed or moved, and the directory of contents was not. Otherwise other devices
+    /// would get the names of documents, and never the bytes. Call before anything is published.
     /// - Throws: `contentNotHere` where the packs lie on another disk; the message says how to move them. Nothing is published then.
     func bringShelfAlong() throws {
         if store.path.isEmpty { return }
@@ -16,7 +16,7 @@ extension Replica {
         if let former {
             let files = environment.fileSystem
             let old = ContentShelf(besideDatabase: former, fileSystem: files, random: environment.random)
-            // A database at the former path has its packs itself: this database is a copy.
+            // A database at the former path has the packs: this database is a copy.
             if !FileManager.default.fileExists(atPath: former), try files.item(at: old.root) == .directory {
                 try take(old)
             }
@@ -32,7 +32,7 @@ extension Replica {
             }
             for pack in waiting { try shelf.adopt(pack, from: old) }
         } catch let error as FerryError {
-            // What is in the container can be fetched again.
+            // Contents in the container can be fetched again.
             if waiting.isEmpty { return }
             throw FerryError(
                 .contentNotHere,

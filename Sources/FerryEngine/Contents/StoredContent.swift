@@ -3,13 +3,13 @@ import FerryCore
 import FerrySQL
 import FerryStore
 
-/// A content whose bytes are durable beside the database, for rows that are to refer to it.
+/// A content with durable bytes beside the database, for rows with a reference to the content.
 ///
-/// Nobody knows of the content before its rows are written: write them in the transaction of the row that refers to the content. A
-/// stored content that nobody writes rows for goes after a day.
+/// Nobody knows of the content before the content's rows are written: write the rows in the transaction of the referring row. A stored
+/// content without rows goes after a day.
 public struct StoredContent: Hashable, Sendable {
     let row: ContentRow
-    /// The packs that were made with the content, and with others that were stored in the same call.
+    /// The packs made in the call that stored the content; contents of the same call share the packs.
     let packs: [PackRow]
     /// Where the packs wait.
     let place: ContentPlace
@@ -19,29 +19,29 @@ public struct StoredContent: Hashable, Sendable {
     /// The length in bytes.
     public var byteCount: Int { row.byteCount }
 
-    /// The bytes that the container gets for the content, and for others of the same call: 0 where every chunk was there.
+    /// The new bytes in the container for all contents of the same call: 0 where every chunk was there.
     package var newByteCount: Int { packs.reduce(0) { $0 + $1.byteCount } }
 
     /// Writes the rows of the content, in a transaction of the app's. Writing them again has no effect.
-    /// - Throws: `contentNotHere` where the content was stored so long ago that its bytes may be gone: store it again.
+    /// - Throws: `contentNotHere` where the content was stored so long ago that the bytes may be gone: store the content again.
     package func insert(_ connection: SQLConnection) throws { try Self.insert([self], connection) }
 
     /// Writes the rows of contents; as `insert`.
     package static func insert(_ contents: [StoredContent], _ connection: SQLConnection) throws {
         let (index, rows) = (ChunkIndex(connection), ContentRows(connection))
         let heldBack = try rows.heldBack()
-        // Contents that were stored in one call have the same packs.
+        // Contents stored in a single call have the same packs.
         var (packed, made): (Set<ChunkID>, Set<PackID>) = ([], [])
         for (pack, place) in contents.flatMap({ content in content.packs.map { ($0, content.place) } })
         where made.insert(pack.id).inserted {
-            // A pack that waited for too long, or whose chunks others have by now, is gone.
+            // A pack is gone after too long a wait, or where other packs have the chunks by now.
             guard try rows.hasPack(pack.id) || place.shelf.openPending(pack.id) != nil else { continue }
             packed.formUnion(pack.directory.entries.map(\.id))
             try rows.insert(pack)
         }
         for content in contents {
             for chunk in content.row.list.chunks where !packed.contains(chunk.id) {
-                // A chunk of a pack that is gone, or that a content listed when this one was stored: it may have gone meanwhile.
+                // The chunk was in a pack that is gone, or in a content listed when this content was stored: the chunk may be gone.
                 guard try index.isKept(chunk.id, heldBack: heldBack) else {
                     throw FerryError(
                         .contentNotHere,
@@ -54,7 +54,7 @@ public struct StoredContent: Hashable, Sendable {
     }
 }
 
-/// The directory beside a database where packs of a content wait. All places are equal: contents differ by their rows.
+/// The directory beside a database for waiting packs of a content. All places are equal: contents differ by their rows.
 struct ContentPlace: Hashable, Sendable {
     let shelf: ContentShelf
 

@@ -3,14 +3,14 @@ import FerryContent
 import FerryCore
 import FerryStore
 
-/// Copies of contents that were just stored, whole beside the database: as many as this device would fetch by itself. Otherwise the
-/// next pass would read them from this device's own packs, in a storage over the network.
+/// Copies of contents just stored, whole beside the database: as many as this device would fetch automatically. Otherwise the next pass
+/// would read the contents from this device's own packs, in a storage over the network.
 struct StoredCopies {
     private let replica: Replica
     private let settings: ContentSettings
     private var filled: [PartialContent] = []
     private var filledBytes = 0
-    /// How many bytes of copies this device still keeps.
+    /// The room for further copies, in bytes.
     private var room: Int
 
     init(_ replica: Replica) throws {
@@ -19,9 +19,8 @@ struct StoredCopies {
         room = try settings.keepBytes.map { try $0 - replica.store.readContentStates { try $0.wholeBytes() } } ?? .max
     }
 
-    /// Makes the copies, durably. A copy is none that must be: where the file changed, or the disk has no room, a later pass fetches
-    /// the content.
-    /// - Parameter stored: contents with the files that they are of. Their packs are durable.
+    /// Makes the copies, durably. No copy is a must: where the file changed, or the disk has no room, a later pass fetches the content.
+    /// - Parameter stored: contents with the paths of their files. The contents' packs are durable.
     mutating func keep(_ stored: [(path: String, content: ContentWriter.Stored)], _ key: ContentKey) throws {
         var seen: Set<ContentID> = []
         for (path, content) in stored where isKept(content) && seen.insert(content.id).inserted {
@@ -44,7 +43,7 @@ struct StoredCopies {
         content.byteCount > ContentList.inlineBytes && content.byteCount <= min(settings.fetchBytes ?? .max, room)
     }
 
-    /// - Throws: `damagedFile` where the file has other bytes by now.
+    /// - Throws: `damagedFile` where the file's bytes have changed.
     private func copy(
         of path: String, _ content: ContentWriter.Stored, _ key: ContentKey
     ) throws -> PartialContent? {
@@ -65,7 +64,7 @@ struct StoredCopies {
         do {
             _ = try PartialContent.finish(filled)
         } catch let error as FerryError where error.concernsOneFile {
-            // The contents are stored; what is no copy now is fetched.
+            // The contents are stored; a later pass fetches contents without a copy.
         }
     }
 }

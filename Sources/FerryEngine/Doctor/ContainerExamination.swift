@@ -9,8 +9,7 @@ struct ContainerExamination {
     let container: Container
     /// The store's knowledge before the examination.
     private let known: StoreSummary
-    /// Devices with a successor, and devices that write no more: the store may know more of them than their last heads
-    /// say.
+    /// Devices with a successor, and devices that write no more: the store may know more of them than their last heads say.
     private let superseded: Set<DeviceID>
     /// Devices whose logs have gaps without missing changes behind them (`LogReader.Batch.abandoned`).
     private let abandoned: Set<DeviceID>
@@ -62,7 +61,7 @@ struct ContainerExamination {
         try recordActivity(&report)
     }
 
-    /// The number of segments, for people who wait. What cannot be listed counts for nothing, and is told when it is examined.
+    /// The number of segments, for waiting people. An unreadable directory counts for nothing, and the examination tells of the directory.
     private func countSegments(of devices: [DeviceID]) throws -> Int {
         try devices.reduce(0) { sum, device in
             do {
@@ -73,7 +72,7 @@ struct ContainerExamination {
         }
     }
 
-    /// Adds logs of which another member replayed other changes under the same number.
+    /// Adds logs of which another member replayed different changes under the same number.
     private func reportForkedViews(_ names: [DeviceID: String], _ report: inout DoctorReport) throws {
         let heads = try ContainerView(container, except: replica.identity.device).heads
         for view in ForkedViews(heads, known, except: superseded.union(abandoned)).all {
@@ -89,7 +88,7 @@ struct ContainerExamination {
         }
     }
 
-    /// Adds logs of which other devices have had changes for long that are not in this folder.
+    /// Adds logs with changes that other devices have had for long and this folder lacks.
     private func reportWithheldLogs(_ names: [DeviceID: String], _ report: inout DoctorReport) throws {
         let heads = try ContainerView(container, except: replica.identity.device).heads
         for (device, problem) in replica.withheldLogs(heads, known).sorted(by: { $0.key < $1.key }) {
@@ -183,7 +182,7 @@ struct ContainerExamination {
     }
 
     /// Reads the parts of a segment's large values.
-    /// - Throws: `damagedFile`, and `fileNotThereYet` for a part that another device's syncer may still bring.
+    /// - Throws: `damagedFile`, and `fileNotThereYet` for a part that a different device's syncer may still bring.
     private func examineParts(of header: SegmentHeader, under epoch: EpochID?, isSelf: Bool) throws {
         for part in Set(header.largeValues.flatMap(\.parts)) {
             guard let file = try container.readPart(part.checksum, of: header.device, under: epoch) else {
@@ -275,7 +274,7 @@ struct ContainerExamination {
                 file: container.path(of: first, device)))
     }
 
-    /// Adds numbers in no whole segment that this database has not replayed.
+    /// Adds numbers in no whole segment and not replayed by this database.
     private mutating func reportGaps(
         _ segments: [SegmentHeader], of device: DeviceID, _ name: String, isSelf: Bool, _ report: inout DoctorReport
     ) throws {

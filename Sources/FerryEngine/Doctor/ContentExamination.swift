@@ -3,8 +3,7 @@ import FerryContent
 import FerryCore
 import FerryStore
 
-/// Examines packs and contents: whether the container has every pack that a row names, with the bytes that it should have, and whether
-/// every content has its bytes.
+/// Examines packs and contents: whether the container has every pack of the rows with the right bytes, and whether every content has bytes.
 struct ContentExamination {
     let replica: Replica
     let container: Container
@@ -38,7 +37,7 @@ struct ContentExamination {
 
     // MARK: Packs
 
-    /// What is told of packs: one finding for each device and kind.
+    /// The kinds of findings on packs: one finding for each device and kind.
     private enum Kind: Int, CaseIterable {
         case missing, wrongLength, damaged, spare, unreadable
     }
@@ -110,7 +109,7 @@ struct ContentExamination {
         }
     }
 
-    /// Adds rows of contents that no Ferry writes, and versions whose content has no row.
+    /// Adds rows of contents that Ferry cannot have written, and versions with a content without a row.
     private func tellDamagedRows(_ report: inout DoctorReport) throws {
         var damaged: [ContentID] = []
         for id in try replica.store.readContents({ rows, _ in try rows.contents() }) {

@@ -2,16 +2,15 @@ import FerryContainer
 import FerryCore
 import FerryStore
 
-/// Finds logs of which another member replayed other changes under the same number, in a sealed container.
+/// Finds logs of which another member replayed different changes under the same number, in a sealed container.
 ///
-/// A segment is signed by its author and names its predecessor. So two ends of a log under one number mean that the author wrote the
-/// log twice, and that the provider shows each device another one. Heads tell the ends (Docs/Format.md, "Heads in sealed
-/// containers").
+/// A segment is signed by its author and names its predecessor. Two ends of a log under the same number mean: the author wrote the log
+/// twice, and the provider shows each device a different log. Heads tell the ends (Docs/Format.md, "Heads in sealed containers").
 struct ForkedViews {
     struct View: Equatable {
-        /// Whose log it is.
+        /// The author of the log.
         var author: DeviceID
-        /// The member that replayed another end.
+        /// The member that replayed a different end.
         var reader: DeviceID
         /// The number of the last changeset, on both devices.
         var sequence: UInt64
@@ -22,8 +21,8 @@ struct ForkedViews {
 
     /// - Parameters:
     ///   - heads: the other members' heads.
-    ///   - known: what this device knows.
-    ///   - healed: logs that are known to have several branches, which heal by other ways.
+    ///   - known: this device's knowledge.
+    ///   - healed: logs known to have several branches, with different ways to heal.
     init(_ heads: [DeviceID: Head], _ known: StoreSummary, except healed: Set<DeviceID>) {
         var found: [View] = []
         for (author, checksum) in known.checksums

@@ -2,10 +2,10 @@ import FerryContainer
 import FerryCore
 
 extension DoctorReport {
-    /// A clock that is wrong by more is named, in milliseconds.
+    /// A clock wrong by more is named, in milliseconds.
     private static let clockMilliseconds: Int64 = 60_000
 
-    /// Adds what was found by trying a remote place.
+    /// Adds the findings of a try of a remote place.
     mutating func add(_ place: PlaceExamination, of location: String) {
         examined.append("\(location): listing, writing, reading and removing (\(place.milliseconds) ms)")
         let offset = place.storage.clockOffsetMilliseconds

@@ -15,7 +15,7 @@ extension Replica {
         if isRepairing, report.findings.contains(where: \.canBeRepaired) {
             let before = report.findings
             try repair(lost: lost, faults)
-            // Findings that are gone were repaired.
+            // Missing findings were repaired.
             report = try findings(isRepairing: true, progress).report
             for var finding in before where !report.findings.contains(where: { $0.isSame(as: finding) }) {
                 finding.isRepaired = true
@@ -28,8 +28,8 @@ extension Replica {
     }
 
     /// Examines the database and the container.
-    /// - Returns: also the last of this device's changesets that needs a snapshot in place of its file, 0 if none; and the faults of
-    ///   packs, where they were looked at.
+    /// - Returns: also the last of this device's changesets in need of a snapshot instead of a file, 0 for none. Also the faults of packs,
+    ///   after a look at the packs.
     private func findings(
         isRepairing: Bool, _ progress: ProgressHandler?
     ) throws -> (report: DoctorReport, lost: UInt64, faults: PackFaults?) {

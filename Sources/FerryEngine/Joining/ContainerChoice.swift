@@ -1,22 +1,21 @@
 import FerrySchema
 import FerrySeal
 
-/// What a person chose for a database that belongs to no container yet (`Replica.open`). The choice does not matter any more once the
-/// database belongs to one, except that `further` also lets a device in again that was removed or has lost its keys.
+/// A person's choice for a database without a container so far (`Replica.open`). The choice does not matter any more once the database
+/// belongs to a container. But `further` also lets a device in again that was removed or has lost its keys.
 public enum ContainerChoice: Sendable {
-    /// Whatever is there: an open container is joined, and nothing is ever made. In a sealed container a wait goes on that an earlier
-    /// call began.
+    /// An open container in the folder is joined, and nothing is ever made. In a sealed container the wait of an earlier call goes on.
     case existing
-    /// A person said that this is the first device. If the folder has no container, a sealed one is made; `recovery` gets its
-    /// recovery code, once, on a thread of Ferry's (`RecoveryCodeKeeper`). `nil`: there is no code.
+    /// A person said that this is the first device. If the folder has no container, a sealed container is made. `recovery` gets the new
+    /// container's recovery code, once, on a thread of Ferry's (`RecoveryCodeKeeper`). `nil`: there is no code.
     case first(recovery: (@Sendable (SecretCode) throws -> Void)?)
-    /// As `first`, and whoever has the folder can read and change all of the new container.
+    /// As `first`, and everybody with the folder can read and change all of the new container.
     case firstUnsealed
     /// The container is there, and sealed: how this device asks to be let in.
     case further(by: Enrolment.Way)
 }
 
-/// How a database comes to its container in `Replica.open`. Without effect on a database that belongs to one.
+/// The way of a database to its container in `Replica.open`. Without effect on a database of a container.
 public struct NewDevice: Equatable, Sendable {
     /// The device's name for people; `nil`: the computer's name.
     var name: String?
@@ -25,7 +24,7 @@ public struct NewDevice: Equatable, Sendable {
 
     /// - Parameters:
     ///   - selection: the tables that travel, where this device makes the container.
-    ///   - options: how rows of both sides meet, where it joins.
+    ///   - options: how rows of both sides meet, where this device joins.
     public init(
         name: String? = nil, selection: TableSelection = TableSelection(), options: JoinOptions = JoinOptions()
     ) {
@@ -35,7 +34,7 @@ public struct NewDevice: Equatable, Sendable {
     }
 }
 
-/// What happens while `Replica.open` works. Told on a thread of Ferry's.
+/// News while `Replica.open` works. Told on a thread of Ferry's.
 public enum OpeningEvent: Sendable {
     /// This device waits to be let in. Show the words, if there are any: a person types them on a member.
     case waiting(words: String?)
@@ -51,6 +50,6 @@ public enum OpeningResult: Sendable {
     case created(InitReport)
     /// The database joined the container, with its rows.
     case joined(JoinReport)
-    /// The database belonged to the container, and its device was removed or without keys: it is a device of its own again.
+    /// The database belonged to the container, and its device was removed or without keys: the database has a new device now.
     case enrolled(Renewal)
 }

@@ -4,7 +4,7 @@ import FerryLog
 import FerrySchema
 import FerryStore
 
-/// The schema that a joining database took from the container.
+/// The schema taken from the container by a joining database.
 struct JoinedSchema {
     var record: SchemaRecord
     /// The tables made of the schema.
@@ -15,15 +15,15 @@ struct JoinedSchema {
 
 /// The schemas that the devices of a container have published, for a database that joins.
 ///
-/// A joining database takes the newest schema. One log may hold a schema that no database can have: a forged one, or
-/// one of a newer SQLite. Such a log concerns its device alone, so the next newest schema is taken.
+/// A joining database takes the newest schema. A log may hold a schema that no database can have: a forged schema, or a newer SQLite's.
+/// Such a log concerns its device alone, so the next newest schema is taken.
 struct ContainerSchemas {
-    /// Each device's newest schema, and those of snapshots, the newest first. Never empty.
+    /// Each device's newest schema, and the schemas of snapshots, the newest first. Never empty.
     private let candidates: [StampedSchema]
     private let names: [DeviceID: String]
 
     /// Reads the schemas of all logs and snapshots.
-    /// - Throws: `containerEmpty` if no log is there yet; the error of a damaged file if no other log has a schema.
+    /// - Throws: `containerEmpty` if no log is there yet; the error of a damaged file if no sound log has a schema.
     init(of container: Container) throws {
         // No device of the container has this ID, so every log is read.
         let reader = LogReader(container: container, device: DeviceID(high: 0, low: 0), schemasOnly: true)
@@ -65,8 +65,7 @@ struct ContainerSchemas {
         try first { try DatabaseCreator.create($0, at: path) }
     }
 
-    /// Chooses a schema for a database with the app's own tables: the newest that tracks one of the tables, or else the
-    /// newest of all.
+    /// Chooses a schema for a database with the app's own tables: the newest schema with one of the tables, or else the newest of all.
     func shared(with store: Store) throws -> JoinedSchema {
         let shared = try candidates.first { try store.hasTables(of: $0.record) }
         return JoinedSchema(record: (shared ?? candidates[0]).record, created: CreatedSchema(), refused: [])
@@ -92,14 +91,14 @@ struct ContainerSchemas {
     struct Newest {
         private var schemas: [DeviceID: StampedSchema] = [:]
 
-        /// Takes a schema unless a newer one of the same device is known. At equal times, as an earlier version of
-        /// Ferry gave them, the later schema in the log wins.
+        /// Takes a schema unless a newer schema of the same device is known. At equal times, as an earlier version of Ferry gave them, the
+        /// later schema in the log wins.
         mutating func take(_ schema: StampedSchema) {
             if let known = schemas[schema.stamp.device], schema.stamp < known.stamp { return }
             schemas[schema.stamp.device] = schema
         }
 
-        /// The newest first. Devices that have the same schema count once.
+        /// The newest first. Devices with the same schema count once.
         var sorted: [StampedSchema] {
             var distinct: [StampedSchema] = []
             for schema in schemas.values.sorted(by: { $1.stamp < $0.stamp })

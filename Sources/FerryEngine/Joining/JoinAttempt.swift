@@ -77,8 +77,8 @@ struct JoinAttempt {
                     isPublishing
                     ? try replica.sync(progress: setup.progress) : try replica.rehearse(container, packed: packed)
             } catch {
-                // The tables were empty and are emptied again, unless other devices may know this device. The join's
-                // error says more than an error of this check.
+                // The tables were empty and are emptied again, unless other devices may know this device. The join's error says more than
+                // an error of this check.
                 let isKnown = (try? hasPublished(identity.device)) ?? true
                 if !isKnown, try store.identity()?.device == identity.device {
                     try store.endTracking(emptying: true)
@@ -109,7 +109,7 @@ struct JoinAttempt {
         return (replica, report)
     }
 
-    /// The tables of migration tools that this join made and could not fill.
+    /// The tables of migration tools made and not filled by this join.
     private func emptyNotes(_ leftOut: [LeftOutTable]) -> [String]? {
         let notes = (leftOut + schema.created.leftOut).map(\.name).filter { name in
             BookkeepingTables.contains(name) && schema.created.tables.contains { equalNames($0, name) }

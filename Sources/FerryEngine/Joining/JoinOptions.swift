@@ -2,7 +2,7 @@ import FerryStore
 
 /// How a join treats the rows already in a database.
 public struct JoinOptions: Equatable, Sendable {
-    /// Whose values count if rows differ.
+    /// The side whose values count if rows differ.
     public enum Rows: String, CaseIterable, Sendable {
         /// Rows on a single side come to both sides. If both sides have a row and differ, the container's values are
         /// shown, and this database's values stay as conflicts.
@@ -23,7 +23,7 @@ public struct JoinOptions: Equatable, Sendable {
     package var rows: Rows
     /// `nil`: rows under integer keys are separate rows, unless the table has a declared identity.
     package var match: Match?
-    /// Which rows the database's integer keys mean, from when it left the container.
+    /// The rows meant by the database's integer keys, from when the database left the container.
     package var rememberedKeys: RememberedKeys?
 
     public init(rows: Rows = .merge, match: Match? = nil) {

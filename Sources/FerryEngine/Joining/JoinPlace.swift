@@ -6,10 +6,10 @@ import FerryStore
 /// Where a database joins, and as which device.
 struct JoinPlace {
     let path: String
-    /// With a seal, where it is sealed.
+    /// With a seal, where the container is sealed.
     let container: Container
     let enrolment: Enrolment?
-    /// What is known of the members of a sealed container.
+    /// The known members of a sealed container.
     let membership: Membership?
 
     /// Opens a container.
@@ -39,7 +39,7 @@ struct JoinPlace {
         container = try plain.sealed(by: known.seal())
     }
 
-    /// Opens a sealed container for a dry run, with a membership that nobody else knows of.
+    /// Opens a sealed container for a dry run, with a membership known to nobody else.
     init(_ containerPath: String, rehearsing membership: Membership, _ environment: ReplicaEnvironment) throws {
         path = try Replica.fullPlace(containerPath)
         enrolment = nil
@@ -47,7 +47,7 @@ struct JoinPlace {
         container = try environment.open(at: path).sealed(by: membership.seal())
     }
 
-    /// What the store begins with; `nil` for an open container.
+    /// The store's beginning; `nil` for an open container.
     var beginning: SealedBeginning? { membership.map { SealedBeginning($0) } }
 
     /// The identity of the database.

@@ -3,10 +3,10 @@ import FerryCore
 import FerryLog
 import FerryStore
 
-/// The pre-existing rows of a database that joins: finds rows also in the container, and follows the options.
+/// The pre-existing rows of a joining database: finds rows also in the container, and follows the options.
 ///
-/// 1. The rows are packed with an unknown time (`HybridTime.joining`), at which they lose to the container's rows.
-/// 2. The container's rows are merged. Then the rows on both sides are known, by whatever identity.
+/// 1. The rows are packed with an unknown time (`HybridTime.joining`), and lose to the container's rows.
+/// 2. The container's rows are merged. Then the rows on both sides are known, by any identity.
 /// 3. `settle` follows the options.
 ///
 /// With `theirs`, steps 1 and 2 are first a trial, then rolled back: rows only in this database are deleted before the
@@ -73,8 +73,8 @@ struct JoiningRows {
         var counts: [RowComparisonCount] = []
     }
 
-    /// Finds the rows only in this database, after a trial. Everything must be merged before: rows may be unified by
-    /// UNIQUE values, and by UNIQUE values of rows to which they refer.
+    /// Finds the rows only in this database, after a trial. Everything must be merged before: rows may be unified by UNIQUE values, and by
+    /// UNIQUE values of referenced rows.
     func verdict() throws -> Verdict {
         let alive = objects.alive
         let matched = try store.matchedRows(here: here, there: alive)
@@ -91,7 +91,7 @@ struct JoiningRows {
         return verdict
     }
 
-    /// Deletes the rows only in this database before the container's rows come, so that their integers are free.
+    /// Deletes the rows only in this database before the container's rows come, so the rows' integers are free.
     mutating func remove(_ verdict: Verdict) throws {
         var gone = verdict.gone
         for (name, integers) in verdict.goneIntegers {
@@ -120,7 +120,7 @@ struct JoiningRows {
     }
 
     /// Encodes the waiting segments anew.
-    /// - Parameter last: the last changeset to transform; later changesets only get another preceding segment.
+    /// - Parameter last: the last changeset to transform; later changesets only get a new preceding segment.
     private func rewrite(
         through last: UInt64 = .max, _ transform: (TableChanges) throws -> TableChanges
     ) throws {
@@ -140,7 +140,7 @@ struct JoiningRows {
         }
     }
 
-    /// Writes as of now: rows that would be lost otherwise, and rows that shall win.
+    /// Writes as of now: rows in danger of being lost, and rows that shall win.
     private func writeAgain(revived: ObjectSets, renewed: ObjectSets) throws {
         if revived.isEmpty && renewed.isEmpty { return }
         let identity = replica.identity

@@ -3,7 +3,7 @@ import FerryCore
 import FerrySeal
 import Foundation
 
-/// A container that is about to be made. What an interrupted attempt left is used, as long as nobody has published into it.
+/// A container about to be made. The container of an interrupted attempt is used, as long as nobody has published into that container.
 struct NewContainer {
     private let path: String
     private let sealing: ContainerSealing
@@ -22,7 +22,7 @@ struct NewContainer {
         return location.shortText.split { "/:".contains($0) }.last.map(String.init) ?? location.shortText
     }
 
-    /// Makes the container. The founder's keys of a sealed one are in the key store on return.
+    /// Makes the container. The founder's keys of a sealed container are in the key store on return.
     /// - Throws: as `Container.create`, and as `KeyStore.save`.
     func make() throws -> (container: Container, membership: NewMembership?) {
         guard case .sealed(let recovery) = sealing else { return (try makeOpen(), nil) }
@@ -47,7 +47,7 @@ struct NewContainer {
         }
     }
 
-    /// Removes what `make` made, unless somebody has published into it.
+    /// Removes the container made by `make`, unless somebody has published into the container.
     static func remove(_ container: Container) throws {
         guard try container.directories().isEmpty else { return }
         try container.backend.removeDirectory(Container.devicesDirectory)
@@ -70,9 +70,9 @@ struct NewContainer {
         }
     }
 
-    /// The container of an interrupted attempt, into which nobody has published; `nil` without one.
+    /// The container of an interrupted attempt, without any publication; `nil` without such a container.
     private func leftover() throws -> Container? {
-        // A folder that cannot be opened as a container is no leftover: making the container says why.
+        // A folder unreadable as a container is no leftover: making the container says why.
         let present = try? environment.open(at: path)
         guard let present, try present.directories().isEmpty else { return nil }
         return present

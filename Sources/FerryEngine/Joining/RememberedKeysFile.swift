@@ -3,7 +3,7 @@ import FerryCore
 import FerryStore
 import Foundation
 
-/// The file beside a database that left its container, with the rows that its integer keys mean: `<database>-ferry-keys`.
+/// The file beside a database that left its container, with the rows meant by the database's integer keys: `<database>-ferry-keys`.
 ///
 /// Plain JSON. `ferry leave` writes the file where integers alone do not tell rows, and `ferry join --match keys` takes it away.
 struct RememberedKeysFile {
@@ -13,13 +13,13 @@ struct RememberedKeysFile {
     let path: String
     let fileSystem: any FileSystem
 
-    /// - Parameter databasePath: empty for a database in memory, which has no such file.
+    /// - Parameter databasePath: empty for a database in memory, where no such file exists.
     init(besideDatabase databasePath: String, _ fileSystem: any FileSystem) {
         path = databasePath.isEmpty ? "" : databasePath + "-ferry-keys"
         self.fileSystem = fileSystem
     }
 
-    /// Writes the file in place of a former one; without any row there is none.
+    /// Writes the file in place of a former file; without any row there is no file.
     func write(_ keys: RememberedKeys) throws {
         if path.isEmpty { return }
         try remove()
@@ -29,7 +29,7 @@ struct RememberedKeysFile {
         try fileSystem.write(Array(encoder.encode(keys)), toNewFileAt: path)
     }
 
-    /// Reads the file; `nil` without one, and for one of another container.
+    /// Reads the file; `nil` without a file, and for a file of a different container.
     /// - Throws: `damagedFile`.
     func read(of container: ContainerID) throws -> RememberedKeys? {
         guard !path.isEmpty, let bytes = try fileSystem.readFile(at: path, maximumBytes: Self.maximumBytes) else {

@@ -11,12 +11,12 @@ extension Replica {
     ///
     /// - Parameters:
     ///   - store: the database; it must not be tracked yet.
-    ///   - containerPath: the folder. A missing folder is made; its parent must exist. A container into which nobody
-    ///     has published, as after an interrupted attempt, is used.
-    ///   - sealing: whether members alone can read the container. It cannot be opened to everybody later.
+    ///   - containerPath: the folder. A missing folder is made; the parent must exist. A container without any publication, as after an
+    ///     interrupted attempt, is used.
+    ///   - sealing: whether members alone can read the container. A sealed container cannot be opened to everybody later.
     ///   - name: this device's name for people; `nil`: the computer's name.
-    /// - Throws: `containerExists`, `containerMissing` (no parent), `alreadyTracked`, `unsupportedTable`,
-    ///   `invalidArgument`; `keyExposed` where others could read the keys of a sealed container. The database is unchanged then.
+    /// - Throws: `containerExists`, `containerMissing` (no parent), `alreadyTracked`, `unsupportedTable`, `invalidArgument`; `keyExposed`
+    ///   where others could read the keys of a sealed container. The database is unchanged then.
     public static func create(
         _ store: Store, containerPath: String, sealing: ContainerSealing, name: String? = nil,
         selection: TableSelection = TableSelection()
@@ -93,8 +93,8 @@ extension Replica {
 
     // MARK: Preparation
 
-    /// Selects the tables that the container's devices track. Additional tables of this database stay local: for good where the
-    /// container's schema has them and leaves them out, else until another device has them.
+    /// Selects the tables tracked by the container's devices. Additional tables of this database stay local: for good where the container's
+    /// schema has the tables and leaves them out, else until another device has the tables.
     static func selection(_ record: SchemaRecord, _ store: Store) throws -> TableSelection {
         var everything = TableSelection()
         everything.renamed = TableNames(record.tracked)
@@ -131,7 +131,7 @@ extension Replica {
         return selection
     }
 
-    /// - Parameter containerPath: the container that the database shall belong to.
+    /// - Parameter containerPath: the container wanted for the database.
     static func refuseIfTracked(_ store: Store, for containerPath: String) throws {
         try store.checkOwnTables()
         guard let present = try store.identity() else { return }
@@ -144,7 +144,7 @@ extension Replica {
             path: store.path)
     }
 
-    /// What to do where a database is made or joined once more, perhaps because the first time was interrupted.
+    /// The remedy where a database is made or joined once more, perhaps because the first time was interrupted.
     private static func remedyOfSecondStart(unpublished: Int) -> String {
         unpublished == 0
             ? "There is nothing left to make; `ferry status` tells how its devices stand."
@@ -163,7 +163,7 @@ extension Replica {
         }
     }
 
-    /// Refuses secret keys inside the shared folder, where whoever has the folder has the keys.
+    /// Refuses secret keys inside the shared folder, where everybody with the folder has the keys.
     static func refuseKeys(_ keys: any KeyStore, inside containerPath: String) throws {
         guard let place = keys.place, (absolutePath(place) + "/").hasPrefix(containerPath + "/") else { return }
         throw FerryError(

@@ -3,26 +3,28 @@ import FerryStore
 import Foundation
 
 extension Replica {
-    /// Opens a database and its container, whatever is there: call it at each start of an app, once the app's tables are there.
+    /// Opens a database and its container, in any state: call at each start of an app, once the app's tables are there.
     ///
-    /// A database of a container is opened, also while the folder is away. Any other joins the container in the folder, or makes one if a
-    /// person chose so. Where somebody has to let this device in, the call waits for that. A cancelled wait goes on with the next call.
+    /// A database of a container is opened, also while the folder is away. Any other database joins the container in the folder, or makes a
+    /// container if a person chose so. Where somebody has to let this device in, the call waits for the admission. A cancelled wait goes on
+    /// with the next call.
     /// - Parameters:
-    ///   - containerPath: the folder. A database whose container lies elsewhere goes on there, unless the same container is here: then
-    ///     it is told so (`relocate`), as after a system has moved an app's folders.
-    ///   - choice: what a person chose. Only `first` and `firstUnsealed` make a container, and never where one may be on its way.
-    ///   - device: name, tables and rows of a database that belongs to no container yet.
+    ///   - containerPath: the folder. A database with a container elsewhere goes on there, unless the same container is here. Then the
+    ///     database is told the new place (`relocate`), as after a system has moved an app's folders.
+    ///   - choice: a person's choice. Only `first` and `firstUnsealed` make a container, and never where a container may be on its way.
+    ///   - device: name, tables and rows of a database without a container so far.
     ///   - onEvent: hears of a wait, once, and of progress.
     /// - Throws: the database is unchanged then.
     ///   - `containerMissing`, `containerEmpty`: there is no container. Say that the folder may not be mounted or synced, and offer to
     ///     try again or to make this device the first one.
     ///   - `fileNotThereYet`: a container is on its way. Try again later.
     ///   - `keyMissing`: the container is sealed. Ask for a code, and call again with `further`.
-    ///   - `codeRefused`: the code was used, is over, or is another container's. Ask for another one.
-    ///   - `notSealed`: the container is open, and this device was to make a sealed one. Join it with `existing`, if that is wanted.
-    ///   - `invalidArgument`: the container is open, and a code was given for a sealed one. Ask who made it before you join it.
-    ///   - `containerMismatch`: the folder has another container than the database's own. Choose another folder.
-    ///   - `CancellationError` if the task was cancelled while it waited; as `create`, `Enrolment.join` and `enrol`.
+    ///   - `codeRefused`: the code was used, is over, or belongs to a different container. Ask for a new code.
+    ///   - `notSealed`: the container is open, and this device was to make a sealed container. Join with `existing`, if wanted.
+    ///   - `invalidArgument`: the container is open, and a code was given for a sealed container. Ask who made the container before you
+    ///     join.
+    ///   - `containerMismatch`: the folder's container is not the database's own. Choose another folder.
+    ///   - `CancellationError` if the task was cancelled during the wait; as `create`, `Enrolment.join` and `enrol`.
     public static func open(
         _ store: Store, containerPath: String, as choice: ContainerChoice = .existing, device: NewDevice = NewDevice(),
         onEvent: (@Sendable (OpeningEvent) -> Void)? = nil
@@ -41,7 +43,7 @@ extension Replica {
         }
     }
 
-    /// Runs a body on a thread of its own: Swift's own threads must not block.
+    /// Runs a body on a separate thread: Swift's own threads must not block.
     private static func onThread<Result: Sendable>(
         _ body: @escaping @Sendable () throws -> Result
     ) async throws -> Result {

@@ -4,23 +4,21 @@ import FerryLog
 import FerryStore
 import Foundation
 
-/// Recognizes a copied or restored database, and makes it a device of its own
-/// (Docs/Architecture/identity-and-forks.md).
+/// Recognizes a copied or restored database, and gives the database a new device ID (Docs/Architecture/identity-and-forks.md).
 extension Replica {
     /// The database's present place.
     var fingerprint: StoreFingerprint {
         StoreFingerprint(path: store.path.isEmpty ? "" : Self.absolutePath(store.path), on: environment.host)
     }
 
-    /// Adopts changes of the identity that another process made since the replica was opened, or a new file in the
-    /// database's place.
+    /// Adopts changes of the identity made by another process since the replica was opened, or a new file in the database's place.
     /// - Throws: `notTracked` if the database left its container; as `followReplacement`.
     func refreshIdentity() throws {
         try followReplacement()
         let known = identity
         guard let present = try store.identity(), present.container == known.container else { throw leftContainer }
         if present == known { return }
-        // Somebody told the database of another place: what was seen of the members was seen in the former place.
+        // Somebody told the database of a new place: all knowledge of the members comes from the former place.
         if present.containerPath != known.containerPath { memory.forget() }
         take(present)
     }
@@ -76,9 +74,9 @@ extension Replica {
                 + "with this one (`ferry join`), and begin again.", path: store.path)
     }
 
-    /// Runs `body`, which packs changes, while holding the device's lock. A database that proves to be a copy first
-    /// gets a device ID of its own; the next sync reports the ID.
-    /// - Throws: for a copy, the reason why the container cannot be read: only the container shows what was sent.
+    /// Runs `body`, which packs changes, while holding the device's lock. A copied database first gets a new device ID; the next sync
+    /// reports the ID.
+    /// - Throws: for a copy, the reason why the container cannot be read: only the container shows the sent changes.
     func packing<Result>(_ body: () throws -> Result) throws -> Result {
         try lock.withLock {
             try refreshIdentity()
@@ -96,15 +94,15 @@ extension Replica {
         former.map { fingerprint.change(since: $0) == .copied } ?? false
     }
 
-    /// Checks that only this database publishes under its device ID; otherwise gives the database a new ID. Call before
-    /// packing or publishing.
+    /// Checks that only this database publishes under its device ID; otherwise gives the database a new ID. Call before packing or
+    /// publishing.
     /// - Parameter isThorough: true: list the device's own files; false: read only the head.
     /// - Returns: the renewal; `nil` if all is well.
     func recognise(_ container: Container, isThorough: Bool) throws -> Renewal? {
         try bringShelfAlong()
         let former = try store.fingerprint()
         if isCopied(since: former) { return try becomeNewDevice(.copied, container) }
-        // The listing of a remote container may be older than what a copy of this database published.
+        // The listing of a remote container may be older than the publications of a copy of this database.
         if container.answersFromListing, try store.needsPass() || !store.outboxSizes().isEmpty {
             try container.recheckHead(of: identity.device)
         }
@@ -122,7 +120,7 @@ extension Replica {
         return nil
     }
 
-    /// Gives the database a new device ID. In a sealed container the former device lets the new one in.
+    /// Gives the database a new device ID. In a sealed container the former device lets the new device in.
     /// - Throws: `notMember`, `keyMissing` in a sealed container.
     func becomeNewDevice(_ reason: Renewal.Reason, _ container: Container) throws -> Renewal {
         let former = identity.device
@@ -142,7 +140,7 @@ extension Replica {
             device: identity.device.description, sentAgain: sentAgain)
     }
 
-    /// How far this device's log in the container is this database's own, and what other copies wrote behind.
+    /// How far this device's log in the container is this database's own, and the changes of other copies behind.
     func publishedLog(_ container: Container) throws -> PublishedLog {
         let log = try OwnLog(store, container, identity, isComplete: true)
         let common = log.common

@@ -18,14 +18,14 @@ struct ReplicaOpening: Sendable {
         case waits(Enrolment, Enrolment.State)
     }
 
-    /// What lies in the folder.
+    /// The content of the folder.
     private enum Place {
         case container(Container)
-        /// Nothing that tells of a container; the error of whoever needs one.
+        /// No sign of a container; the error for everybody in need of a container.
         case nothing(FerryError)
     }
 
-    /// Does all that needs no wait.
+    /// Does all work before a wait.
     func begin() throws -> Step {
         try store.checkOwnTables()
         if try store.identity() != nil { return try reopen() }
@@ -47,7 +47,7 @@ struct ReplicaOpening: Sendable {
         }
     }
 
-    /// Ends an opening that had to wait.
+    /// Ends an opening after the wait.
     func end(_ enrolment: Enrolment) throws -> (replica: Replica, result: OpeningResult) {
         if try store.identity() != nil {
             let replica = try Replica(store, environment: environment)
@@ -68,7 +68,7 @@ struct ReplicaOpening: Sendable {
             do {
                 try replica.relocate(to: path)
             } catch let error as FerryError where Self.waitsForPlace(error.code) {
-                // The container goes on where it was, and the next start looks again. Where neither is there, syncs say so.
+                // The container goes on in its place, and the next start looks again. Where neither place has the container, syncs say so.
             }
         }
         guard case .further(let way) = choice, try replica.needsEnrolment() else { return .done(replica, .opened) }
@@ -88,8 +88,8 @@ struct ReplicaOpening: Sendable {
         return .done(replica, .created(report))
     }
 
-    /// Joins an open container, or goes on with an enrolment that an earlier call began.
-    /// - Throws: `keyMissing` in a sealed container where none was begun.
+    /// Joins an open container, or goes on with an enrolment begun by an earlier call.
+    /// - Throws: `keyMissing` in a sealed container without an enrolment.
     private func join(_ path: String) throws -> Step {
         if try Enrolment.isNeeded(containerPath: path, environment: environment),
             let enrolment = try Enrolment.pending(containerPath: path, environment: environment)
@@ -107,7 +107,7 @@ struct ReplicaOpening: Sendable {
     }
 
     /// Looks at the folder.
-    /// - Throws: `fileNotThereYet` where a container is on its way; what reading its marker throws.
+    /// - Throws: `fileNotThereYet` where a container is on its way; the errors of reading the marker.
     private func place(_ path: String) throws -> Place {
         let backend = try environment.backend(at: path)
         do {
@@ -135,7 +135,7 @@ struct ReplicaOpening: Sendable {
         }
     }
 
-    /// Refuses a container of which only the marker is there: to found a membership in it anew would part its devices.
+    /// Refuses a container with a marker alone: a new membership would part the container's devices.
     private func checkArrival(_ container: Container, _ path: String) throws {
         guard try container.directories().isEmpty else { return }
         throw FerryError(
@@ -154,8 +154,8 @@ struct ReplicaOpening: Sendable {
 }
 
 extension Replica {
-    /// Whether this device has to be let in again: it was removed, or this computer has no key for it. While the folder is away nobody
-    /// knows, and the answer is `false`.
+    /// Whether this device has to be let in again: the device was removed, or this computer has no key for the device. While the folder is
+    /// away nobody knows, and the answer is `false`.
     func needsEnrolment() throws -> Bool {
         try lock.withLock {
             try refreshIdentity()

@@ -6,18 +6,18 @@ import FerrySeal
 import FerryStore
 import Foundation
 
-/// Makes replicas: creates containers, and joins databases to them.
+/// Makes replicas: creates containers, and joins databases to containers.
 package struct ReplicaSetup {
     /// The outside world.
     private(set) var environment: ReplicaEnvironment
     let progress: ProgressHandler?
-    /// Whether a new container is sealed. Commands and apps always say so; tests about something else leave it open.
+    /// Whether a new container is sealed. Commands and apps always say so; tests about something else leave the container open.
     private let sealing: ContainerSealing
-    /// For joining a sealed container, in which somebody has let the device in.
+    /// For joining a sealed container, after somebody let the device in.
     let enrolment: Enrolment?
-    /// The recovery code, for a dry run in a sealed container in which nobody has let the device in.
+    /// The recovery code, for a dry run in a sealed container before anybody lets the device in.
     package var rehearsalCode: SecretCode?
-    /// What becomes of documents where a database is made of a file, and belongs to no container.
+    /// The treatment of documents where a database is made of a file, and belongs to no container.
     package var importedDocuments = ImportedDocuments.refused
 
     package init(
@@ -76,8 +76,8 @@ package struct ReplicaSetup {
         return (replica, report)
     }
 
-    /// Hands the recovery code over. Where it cannot be kept, the founder's keys go too, and the container in which nobody can be: the
-    /// next attempt begins from nothing.
+    /// Hands the recovery code over. Where the code cannot be kept, the founder's keys and the container go, too: nobody could become a
+    /// member. The next attempt begins from nothing.
     private func keepRecovery(_ membership: NewMembership, _ container: Container) throws {
         guard let code = membership.recovery, case .sealed(let keep?) = sealing else { return }
         do {
@@ -131,7 +131,7 @@ package struct ReplicaSetup {
                 try RememberedKeysFile(besideDatabase: databasePath, environment.fileSystem).remove()
                 return joined
             } catch {
-                // A database that has published has joined: the next sync does the rest.
+                // A database with a publication has joined: the next sync does the rest.
                 let hasJoined = try store.identity() != nil
                 if exists, !hasJoined { try store.dropTables(schema.created.tables) }
                 isKept = isKept || hasJoined
@@ -144,7 +144,7 @@ package struct ReplicaSetup {
         }
     }
 
-    /// Removes a database that a join or an import made and could not fill.
+    /// Removes a database made and not filled by a join or an import.
     static func removeDatabase(at path: String) {
         for suffix in ["", "-wal", "-shm", "-journal", "-ferry-lock"] {
             try? FileManager.default.removeItem(atPath: path + suffix)  // mostly missing; the join's error says more
@@ -208,7 +208,7 @@ package struct ReplicaSetup {
         return try attempt.join(store).report
     }
 
-    /// The options with what a database remembers of its integer keys.
+    /// The options with the database's memory of its integer keys.
     private func remembering(_ options: JoinOptions, _ databasePath: String, _ place: JoinPlace) throws -> JoinOptions {
         var options = options
         if options.match == .keys {

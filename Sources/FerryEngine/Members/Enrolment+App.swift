@@ -2,34 +2,35 @@ import FerryCore
 import FerryStore
 import Foundation
 
-/// The calls of an app, whose store says where the keys are.
+/// The calls of an app. The app's store says where the keys are.
 extension Enrolment {
-    /// Whether a container lets in its members alone, so that joining it takes an enrolment.
+    /// Whether a container lets in its members alone, so that a join takes an enrolment.
     /// - Throws: `containerMissing`, `containerEmpty`.
     public static func isNeeded(containerPath: String) throws -> Bool {
         try isNeeded(containerPath: containerPath, environment: .live)
     }
 
-    /// Asks to be let in, or goes on with what was begun before.
+    /// Asks to be let in, or goes on with an earlier enrolment.
     /// - Parameters:
-    ///   - store: the database that is to join, or to be let in again (`Replica.enrol`).
+    ///   - store: the database to join, or to be let in again (`Replica.enrol`).
     ///   - way: a code is for one device, once. With `.words` show the words of `state`, for a person to type on a member.
-    /// - Throws: `invalidArgument` for an open container; `codeRefused` for a recovery code of another container;
-    ///   `fileNotThereYet` while the folder's syncer has not brought the first record; `keyExposed`, `inputOutput`.
+    /// - Throws: `invalidArgument` for an open container; `codeRefused` for a different container's recovery code; `fileNotThereYet` while
+    ///   the folder's syncer has not brought the first record; `keyExposed`, `inputOutput`.
     public static func begin(for store: Store, containerPath: String, by way: Way) throws -> Enrolment {
         try begin(containerPath: containerPath, by: way, environment: .live(for: store))
     }
 
-    /// What was begun before and is not ended, whatever the way; `nil` if there is nothing.
+    /// An earlier enrolment without an end, by any way; `nil` if there is none.
     public static func pending(for store: Store, containerPath: String) throws -> Enrolment? {
         try pending(containerPath: containerPath, environment: .live(for: store))
     }
 
-    /// Waits until this device is let in. Changes of the folder end a pause at once; a folder that tells of none is looked at each second.
+    /// Waits until this device is let in. Changes of the folder end a pause at once; a folder that reports no changes is looked at each
+    /// second.
     ///
     /// With `.words` show the words of `state` before. The call may be made again, also after the app was started anew.
     /// - Returns: `State.admitted`.
-    /// - Throws: as `state`; `CancellationError` where the task was cancelled. What was begun is there to go on with.
+    /// - Throws: as `state`; `CancellationError` where the task was cancelled. The enrolment is there to go on.
     @discardableResult
     public func waitUntilAdmitted() async throws -> State { try await waitUntilAdmitted(ContainerWait()) }
 
@@ -57,7 +58,7 @@ extension Enrolment {
         }
     }
 
-    /// Joins an app's own open database to the container, as the device that was let in. The app must have made the tables before.
+    /// Joins an app's own open database to the container, as the admitted device. The app must have made the tables before.
     /// - Throws: `enrolmentPending` while nobody has let the device in; `codeRefused` as `state`; `alreadyTracked`. The database is
     ///   unchanged then.
     public func join(

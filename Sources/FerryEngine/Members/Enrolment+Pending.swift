@@ -8,7 +8,7 @@ extension Enrolment {
         try environment.open(at: Replica.fullPlace(containerPath)).details.sealing != .none
     }
 
-    /// The failure of a call that needs an enrolment which nobody has answered.
+    /// The failure of a call in need of an enrolment without an answer so far.
     package static func pending(_ path: String) -> FerryError {
         FerryError(
             .enrolmentPending,

@@ -9,23 +9,23 @@ import FerrySeal
 ///     try await enrolment.waitUntilAdmitted()
 ///     let (replica, report) = try enrolment.join(store)
 ///
-/// It lives in the key store and in the folder, and outlives the process: whoever begins again goes on with it.
+/// An enrolment lives in the key store and in the folder, and outlives the process: a second `begin` goes on with the enrolment.
 public final class Enrolment: Sendable {
     /// How a newcomer asks.
     public enum Way: Sendable {
-        /// With the code of an invitation, which the inviting device answers by itself.
+        /// With the code of an invitation: the inviting device answers without a person.
         case code(SecretCode)
-        /// With six words, which a person types on a member.
+        /// With six words, for a person to type on a member.
         case words
-        /// With the recovery code: no other device is needed.
+        /// With the recovery code: no second device is needed.
         case recovery(SecretCode)
     }
 
-    /// How far it is.
+    /// How far an enrolment is.
     public enum State: Equatable, Sendable {
         /// Not let in yet. The words are `nil` where a code is used.
         case waiting(words: String?)
-        /// Let in by a device; `nil`: by the recovery key. The words are the same on the screen of that device.
+        /// Let in by a device; `nil`: by the recovery key. The device's screen shows the same words.
         case admitted(by: DeviceID?, words: String)
     }
 
@@ -47,9 +47,9 @@ public final class Enrolment: Sendable {
 
     // MARK: Beginning
 
-    /// Asks to be let in, or goes on with what was begun before.
-    /// - Throws: `invalidArgument` for an open container; `codeRefused` for a recovery code of another membership;
-    ///   `fileNotThereYet` while the first record has not arrived; `inputOutput`.
+    /// Asks to be let in, or goes on with an earlier enrolment.
+    /// - Throws: `invalidArgument` for an open container; `codeRefused` for a different membership's recovery code; `fileNotThereYet` while
+    ///   the first record has not arrived; `inputOutput`.
     package static func begin(
         containerPath: String, by way: Way, environment: ReplicaEnvironment = .live
     ) throws -> Enrolment {
@@ -63,7 +63,7 @@ public final class Enrolment: Sendable {
         if case .code(let given) = way { code = given }
         let milliseconds = UInt64(max(environment.clock.milliseconds(), 0))
         let claim = try Claim(by: keys, code: code, genesis: genesis, milliseconds: milliseconds)
-        // A newcomer keeps the keys of its code beside its own, bound to its claim: the answer is checked with them.
+        // A newcomer keeps the code's keys beside its own keys, bound to the claim: the answer is checked with the code's keys.
         let invitations = code.map {
             KeyFile.Invitation(code: $0, container: container.id, endMilliseconds: .max, claim: claim.hash)
         }
@@ -74,7 +74,7 @@ public final class Enrolment: Sendable {
         return Enrolment(path, file, claim, environment)
     }
 
-    /// What was begun before and is not ended; `nil` if there is nothing.
+    /// An earlier enrolment without an end; `nil` if there is none.
     package static func pending(
         containerPath: String, environment: ReplicaEnvironment = .live
     ) throws -> Enrolment? {
@@ -95,7 +95,7 @@ public final class Enrolment: Sendable {
         return (container, genesis)
     }
 
-    /// Looks in the key store for a device that has asked, and that no database has.
+    /// Looks in the key store for a device with a claim and without a database.
     private static func find(
         _ container: Container, _ genesis: RecordHash, _ way: Way?, _ path: String, _ environment: ReplicaEnvironment
     ) throws -> Enrolment? {
@@ -124,7 +124,7 @@ public final class Enrolment: Sendable {
 
     // MARK: By recovery
 
-    /// Lets a new device in by the recovery code: it makes an epoch, and opens all that the recovery key can.
+    /// Lets a new device in by the recovery code: the new device makes an epoch, and opens everything within the recovery key's reach.
     private static func recover(
         _ container: Container, _ genesis: RecordHash, _ code: SecretCode, _ path: String,
         _ environment: ReplicaEnvironment
@@ -136,8 +136,8 @@ public final class Enrolment: Sendable {
         return Enrolment(path, file, nil, environment)
     }
 
-    /// Opens a container by the recovery code, to see what a join would do: nothing is published, and no key is kept.
-    /// - Returns: a membership with a device that nobody else knows, and a store of that device's keys.
+    /// Opens a container by the recovery code, to see the effect of a join: nothing is published, and no key is kept.
+    /// - Returns: a membership with a device known to nobody else, and a store of the device's keys.
     /// - Throws: `codeRefused`, `fileNotThereYet`, as `begin`.
     static func rehearsal(
         byRecovery code: SecretCode, containerPath: String, environment: ReplicaEnvironment
@@ -186,12 +186,12 @@ public final class Enrolment: Sendable {
 
     // MARK: Waiting
 
-    /// Says how far it is.
-    /// - Throws: `codeRefused` where somebody let this device in who does not know the code, and where the code has let in another
-    ///   device; as `begin`.
+    /// Says how far the enrolment is.
+    /// - Throws: `codeRefused` where somebody without the code let this device in, and where the code has let in another device; as
+    ///   `begin`.
     public func state() throws -> State { try admission().state }
 
-    /// How far it is, and all that is known of the membership.
+    /// How far the enrolment is, and all knowledge of the membership.
     func admission() throws -> (state: State, membership: Membership) {
         let (container, genesis) = try Self.open(path, environment)
         guard file.genesis == genesis.bytes else {
@@ -233,7 +233,7 @@ public final class Enrolment: Sendable {
         return (.admitted(by: by, words: Self.words(of: record)), membership)
     }
 
-    /// The admission that this device believes: the one that answers its claim.
+    /// The admission believed by this device: the answer to the device's claim.
     private func accepted(_ membership: Membership) throws -> (MemberRecord, Admission)? {
         let all = membership.admissions(of: device)
         guard let claim else { return all.first { $0.admission.way == .recovery } }
@@ -247,7 +247,7 @@ public final class Enrolment: Sendable {
         }
     }
 
-    /// The device that the code of this claim has let in instead; `nil` as far as anybody knows none.
+    /// The device let in by this claim's code instead; `nil` where no such device is known.
     private func winner(_ membership: Membership) -> DeviceID? {
         guard let claim, let invitation = file.invitations.first else { return nil }
         for record in membership.records.values {
@@ -260,8 +260,8 @@ public final class Enrolment: Sendable {
         return nil
     }
 
-    /// Whether a member's head tells of an admission: what lies in the folder is no older than that. A head of the member that
-    /// admitted tells so by the count of records, which only grow. Other members may know as many other ones.
+    /// Whether a member's head tells of an admission: then the folder's state is no older than the admission. A head of the admitting
+    /// member tells by the count of records, because records only grow. A further member may know as many different records.
     private func isKnown(_ record: MemberRecord, _ membership: Membership, _ container: Container) throws -> Bool {
         let sealed = try container.sealed(by: membership.seal())
         let needed = membership.pastCount(of: record.hash) + 1
@@ -279,7 +279,7 @@ public final class Enrolment: Sendable {
         return false
     }
 
-    /// Three words of an admission: both screens show them, so that a person sees that they mean the same.
+    /// Three words of an admission: both screens show the words, so a person sees that both mean the same admission.
     static func words(of record: MemberRecord) -> String { Proquints.encode(Array(record.hash.bytes.prefix(6))) }
 
     /// Gives up: forgets the keys and withdraws the claim. Not after the join.
@@ -289,7 +289,7 @@ public final class Enrolment: Sendable {
         try environment.keys.remove(device)
     }
 
-    /// Ends it: a database has the device now. The code's keys are forgotten.
+    /// Ends the enrolment: a database has the device now. The code's keys are forgotten.
     func end(_ container: Container) throws {
         if !file.invitations.isEmpty {
             try environment.keys.save(
@@ -304,7 +304,7 @@ public final class Enrolment: Sendable {
     ) throws -> Membership {
         var membership = Membership(keys: keys, genesis: genesis)
         let reader = MemberReader(container: container, now: environment.clock.milliseconds())
-        // Directories of members that the first look takes for strangers' are read whole once records name them.
+        // The first look may take directories of members for strangers'. They are read whole once records name the members.
         var before = -1
         while membership.graph.count > before {
             before = membership.graph.count

@@ -7,9 +7,9 @@ import Glibc
 import Darwin
 #endif
 
-/// An open directory whose paths are walked name by name from there on. A link is never followed, so nothing outside is touched.
+/// An open directory. Paths below are walked name by name, and no link is followed, so nothing outside is touched.
 ///
-/// Among the named leaves with unsafe code: the pointer below is to an entry that is valid until the next call.
+/// Among the named leaves with unsafe code: the pointer below is to a directory entry, valid until the next call.
 final class DirectoryWalk {
     /// Where the directory is.
     let root: String
@@ -24,14 +24,14 @@ final class DirectoryWalk {
         top = OwnedDescriptor(number)
     }
 
-    /// A closed descriptor is never used again, because who has the object keeps it open.
+    /// A closed descriptor is never used again, because every user keeps the object alive.
     final class OwnedDescriptor {
         let number: Int32
         init(_ number: Int32) { self.number = number }
         deinit { close(number) }
     }
 
-    /// Runs a call with an open folder and a name in it.
+    /// Runs a call with the open folder around a path, and the path's name in the folder.
     /// - Returns: `nil` where there is no such folder, or a link is on the way.
     func inFolder<R>(of path: DiskPath, _ body: (Int32, String) throws -> R) throws -> R? {
         let folder = try openFolder(path.folder)
@@ -67,7 +67,7 @@ final class DirectoryWalk {
         Self.failure(SystemCallError(call: call, number: errno), root + "/" + path.text)
     }
 
-    /// The names in an open folder; names that are not UTF-8 as their bytes, with a NUL at the end.
+    /// The names in an open folder; names outside UTF-8 as bytes, with a NUL at the end.
     func names(_ descriptor: Int32, _ path: DiskPath) throws -> (names: [String], unreadable: [[CChar]]) {
         let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0 else { throw failure("openat", path) }

@@ -4,29 +4,29 @@ import FerryDocuments
 import FerryEngine
 import Foundation
 
-/// Plain directories that are kept in step with an app's documents, on this device.
+/// Plain directories kept in step with an app's documents, on this device.
 ///
 ///     let mirrors = DocumentMirrors(documents)
 ///     try await mirrors.add(URL(fileURLWithPath: "/home/ann/Papers"))
 ///     mirrors.start()
 ///
-/// What any program saves there becomes versions of documents, on top of the version that was on the disk. What other devices save comes
-/// into the directory. Rivals lie beside the file (Docs/Documents.md, "A plain folder").
+/// Files saved there by any program become versions of documents, on top of the version on the disk. Saves on other devices come into the
+/// directory. Rivals lie beside the file (Docs/Documents.md, "A plain folder").
 ///
 /// Safe to use from any thread. Calls that read or write files suspend and do not block a thread of Swift's.
 public final class DocumentMirrors: Sendable {
-    /// A directory that is kept in step.
+    /// A directory kept in step.
     public struct Mirror: Sendable {
         public let directory: URL
-        /// How many files are gone and wait for a person's word; not 0: the mirror rests.
+        /// How many missing files wait for a person's word; not 0: the mirror rests.
         public let goneFiles: Int
-        /// Why the last pass failed; `nil` after one that did not.
+        /// Why the last pass failed; `nil` after a pass without an error.
         public let problem: FerryError?
         /// Since when the mirror rests, in milliseconds since the Unix epoch.
         public let sinceMilliseconds: Int64?
     }
 
-    /// What becomes of a file and a document that meet by their path, with different bytes.
+    /// The treatment of a file and a document with the same path and different bytes.
     public enum Meeting: String, Hashable, Sendable {
         /// Both are versions.
         case both
@@ -36,36 +36,36 @@ public final class DocumentMirrors: Sendable {
         case documents
     }
 
-    /// What becomes of files that are gone, where they are more than anybody may have meant to delete.
+    /// The treatment of missing files, where more are missing than anybody may have meant to delete.
     public enum GoneFiles: Hashable, Sendable {
         /// Nothing is done before somebody decides.
         case ask
-        /// Their documents are deleted.
+        /// The files' documents are deleted.
         case delete
-        /// They are written again.
+        /// The files are written again.
         case bringBack
     }
 
-    /// Something in a directory that is no document, or a document that does not lie there.
+    /// Something in a directory without a document, or a document without a place in the directory.
     public struct Left: Hashable, Sendable {
         /// In the directory.
         public let path: String
         public let reason: String
     }
 
-    /// What was done to bring a directory into step.
+    /// The work done to bring a directory into step.
     public struct Summary: Hashable, Sendable {
-        /// Documents and versions that were made of files.
+        /// Documents and versions made of files.
         public let taken: Int
-        /// Files and folders that were written.
+        /// Files and folders written.
         public let written: Int
-        /// What was moved, here or of the documents.
+        /// Moves, in the directory or of documents.
         public let moved: Int
-        /// What was removed, here or of the documents.
+        /// Removals, in the directory or of documents.
         public let removed: Int
-        /// Files that are gone and wait for a person's word; not 0: nothing was done.
+        /// Missing files for which a person has to decide; not 0: nothing was done.
         public let goneFiles: Int
-        /// Files that programs write to. They come with a later pass.
+        /// Files in the middle of a program's write. A later pass takes the files.
         public let writing: Int
         /// Documents with copies of rivals.
         public let conflicts: Int
@@ -82,9 +82,9 @@ public final class DocumentMirrors: Sendable {
 
     /// News of a mirror.
     public enum Event: Sendable {
-        /// A pass did something, or left something else than the one before.
+        /// A pass did something, or left something else than the pass before.
         case passed(URL, Summary)
-        /// The mirror rests, for a reason that is new.
+        /// The mirror rests, for a new reason.
         case rests(URL, FerryError)
         /// The system gives no more watches. Changes are found within a minute.
         case withoutWatches
@@ -96,7 +96,7 @@ public final class DocumentMirrors: Sendable {
     private let follower: Task<Void, Never>
     private let queue = DispatchQueue(label: "Ferry.DocumentMirrors", attributes: .concurrent)
 
-    /// Uses a document store, whose engine tells when documents changed. Nothing is watched before `start`.
+    /// Uses a document store. The store's engine tells of changed documents. Nothing is watched before `start`.
     public init(_ documents: DocumentStore) {
         let engine = documents.engine
         mirrors = Mirrors(engine.replica)
@@ -125,10 +125,10 @@ public final class DocumentMirrors: Sendable {
         streams.finish()
     }
 
-    /// Keeps all mirrors in step from now on, on a thread of its own.
+    /// Keeps all mirrors in step from now on, on a separate thread.
     public func start() { watch.start() }
 
-    /// Ends after the pass that is running. The mirrors stay, and go on with another object's `start`.
+    /// Ends after the present pass. The mirrors stay, and go on with a new object's `start`.
     public func stop() { watch.stop() }
 
     /// News from now on.
@@ -144,12 +144,12 @@ public final class DocumentMirrors: Sendable {
         }
     }
 
-    /// Makes a directory a mirror, and brings it into step. A directory that is one already stays so.
+    /// Makes a directory a mirror, and brings the directory into step. A mirror stays a mirror.
     /// - Parameters:
-    ///   - meeting: what becomes of a file and a document with one path and different bytes.
-    ///   - adopting: true: also a directory with the marker of another database, or one that lost its marker.
-    /// - Throws: `invalidArgument` for a directory that holds the database, lies in the container or in another mirror;
-    ///   `mirrorMissing`, `busy` while another process works in the directory, `inputOutput`.
+    ///   - meeting: the treatment of a file and a document with the same path and different bytes.
+    ///   - adopting: true: also a directory with the marker of a foreign database, or a mirror without a marker.
+    /// - Throws: `invalidArgument` for a directory around the database, in the container or in an existing mirror; `mirrorMissing`, `busy`
+    ///   during a second process's work in the directory, `inputOutput`.
     @discardableResult
     public func add(
         _ directory: URL, meeting: Meeting = .both, adopting: Bool = false
@@ -164,8 +164,7 @@ public final class DocumentMirrors: Sendable {
     }
 
     /// Brings a mirror and the documents into step.
-    /// - Throws: `nothingFound` for a directory that is no mirror, `mirrorMissing` for one that is away or lost its marker, `busy`,
-    ///   `inputOutput`.
+    /// - Throws: `nothingFound` for a directory without a mirror, `mirrorMissing` for a missing directory or marker, `busy`, `inputOutput`.
     @discardableResult
     public func sync(_ directory: URL, goneFiles: GoneFiles = .ask) async throws -> Summary {
         try await aside { mirrors in
@@ -173,7 +172,7 @@ public final class DocumentMirrors: Sendable {
         }
     }
 
-    /// Ends a mirror. Its files stay, and so do the documents.
+    /// Ends a mirror. The files and the documents stay.
     /// - Throws: `nothingFound`.
     public func remove(_ directory: URL) throws {
         try mirrors.remove(mirrors.mirror(in: directory.path))

@@ -9,9 +9,9 @@ import Glibc
 import Darwin
 #endif
 
-/// Files on their way: the mirror's own folder, from which files come into their places, and into which they go from there.
+/// Files on their way: files come from the mirror's own folder into their places, and go from their places into the folder.
 ///
-/// Among the named leaves with unsafe code: the pointer below is to a buffer whose length bounds the call.
+/// Among the named leaves with unsafe code: the pointer below is to a buffer, and the buffer's length bounds the call.
 extension MirrorDirectory {
     /// Makes the folder for files on their way before something is put there.
     func makeWork(for path: DiskPath) throws {
@@ -31,7 +31,8 @@ extension MirrorDirectory {
         }
     }
 
-    /// More files than this are made durable by one call for the whole disk: each alone would wait for the disk's journal.
+    /// Above this number of files, a single call for the whole disk makes the files durable. Each file alone would wait for the disk's
+    /// journal.
     private static let manyFiles = 8
 
     package func synchronizeWork(_ names: [String]) throws {
@@ -45,7 +46,7 @@ extension MirrorDirectory {
             let file = try walk.inFolder(of: path) { folder, name in
                 openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
             }
-            // A file that somebody removed is found missing when it is to get its name.
+            // A file removed by somebody is found missing when the file is to get a name.
             guard let file, file >= 0 else { continue }
             defer { close(file) }
             if fsync(file) != 0 { throw walk.failure("fsync", path) }
@@ -80,7 +81,7 @@ extension MirrorDirectory {
         } ?? nil
     }
 
-    /// What is in memory of a file, in bytes.
+    /// The part of a file held in memory, in bytes.
     private static let pieceBytes = 1 << 20
 
     private static func reader(_ source: MirrorSource) throws -> (Range<Int>) throws -> [UInt8] {
@@ -124,7 +125,7 @@ extension MirrorDirectory {
         var status = stat()
         guard fstat(target, &status) == 0 else { throw walk.failure("fstat", path) }
         var mode = rights ?? status.st_mode & 0o777
-        // Who may read may run.
+        // Everybody with the right to read gets the right to run.
         mode = item.mode & 1 == 1 ? mode | (mode & 0o444) >> 2 : mode & ~0o111
         if fchmod(target, mode) != 0, errno != EPERM, errno != ENOTSUP { throw walk.failure("fchmod", path) }
         let seconds = item.modifiedMicroseconds / 1_000_000 - (item.modifiedMicroseconds % 1_000_000 < 0 ? 1 : 0)

@@ -9,34 +9,34 @@ import Glibc
 import Darwin
 #endif
 
-/// Where bytes are that a mirror reads.
+/// The place of bytes for a mirror to read.
 package enum MirrorSource: Hashable, Sendable {
     /// A file's path.
     case file(String)
-    /// A short content, which stands in its row.
+    /// A short content, held in a row of the database.
     case bytes([UInt8])
 }
 
 /// A directory of the operating system, as a mirror uses it.
 ///
-/// Belongs to one thread. Every path is walked (`DirectoryWalk`), and a link is never followed: nothing outside is touched.
+/// Belongs to a single thread. Every path is walked (`DirectoryWalk`), and no link is followed: nothing outside is touched.
 ///
-/// Among the named leaves with unsafe code: each pointer below is to a buffer whose length bounds the call.
+/// Among the named leaves with unsafe code: each pointer below is to a buffer, and the buffer's length bounds the call.
 package final class MirrorDirectory: MirrorDisk {
     /// Where the directory is.
     package var root: String { walk.root }
     package let rules: DiskRules
-    /// Whether the system tells which files are open for writing.
+    /// Whether the system tells of files open for writing.
     package let tellsWriters: Bool
     let walk: DirectoryWalk
     private let device: UInt64
-    /// Folders in which names changed that are not durable yet.
+    /// Folders with changed names that are not durable yet.
     var unsynchronized: Set<DiskPath> = []
 
     /// A directory has at most so many files and folders.
     static let maximumItems = 2_000_000
 
-    /// Opens a directory that has a marker.
+    /// Opens a directory with a marker.
     /// - Throws: `mirrorMissing` without such a directory.
     package init(root: String) throws {
         do {
@@ -154,7 +154,7 @@ package final class MirrorDirectory: MirrorDisk {
             var inside: [DiskPath] = item.kind == .folder ? [path] : []
             while let folder = inside.popLast() { inside += try look(folder, ignoring, &scan) }
         }
-        // A folder stands before what is in it.
+        // A folder stands before the folder's items.
         scan.items.sort { ($0.path.depth, $0.path) < ($1.path.depth, $1.path) }
         return scan
     }
@@ -200,7 +200,7 @@ package final class MirrorDirectory: MirrorDisk {
         return folders
     }
 
-    /// What stands somewhere and is neither a file nor a folder of this disk.
+    /// The kind of obstacle, for everything but files and folders of this disk.
     private func obstacle(_ status: stat) -> DiskObstacle? {
         switch status.st_mode & S_IFMT {
         case S_IFREG, S_IFDIR: UInt64(truncatingIfNeeded: status.st_dev) == device ? nil : .otherDisk
@@ -241,7 +241,7 @@ package final class MirrorDirectory: MirrorDisk {
         return pread(descriptor, &start, 16, 0) == 16 && start.starts(with: "SQLite format 3\0".utf8)
     }
 
-    /// Whether a database has a journal with something in it: its file alone is not all of it.
+    /// Whether a database has a journal with bytes: the database's file alone is incomplete.
     private func hasJournal(_ path: DiskPath) throws -> Bool {
         for suffix in ["-wal", "-journal"] {
             if let item = try item(at: DiskPath(path.text + suffix)), item.stamp.size > 0 { return true }
@@ -264,9 +264,9 @@ package final class MirrorDirectory: MirrorDisk {
 
     package func synchronize() throws {
         for path in unsynchronized.sorted() {
-            // A folder that is gone again has no names to lose.
+            // A folder removed again has no names to lose.
             guard let folder = try walk.openFolder(path) else { continue }
-            // Some file systems (FUSE, SMB) have no such thing for folders.
+            // Some file systems (FUSE, SMB) cannot synchronize folders.
             if fsync(folder.number) != 0, errno != EINVAL, errno != ENOTSUP { throw walk.failure("fsync", path) }
         }
         unsynchronized = []
@@ -296,7 +296,7 @@ package final class MirrorDirectory: MirrorDisk {
             switch errno {
             case ENOENT, ENOTDIR, ELOOP, EXDEV: return false
             case EEXIST, ENOTEMPTY:
-                // A disk that takes both names for one: it is the same thing.
+                // A disk that ignores case takes both names for the same file or folder.
                 guard let one = try item(at: path), let other = try item(at: new), one.stamp == other.stamp,
                     path.text.lowercased() == new.text.lowercased()
                 else { return false }
@@ -313,7 +313,7 @@ package final class MirrorDirectory: MirrorDisk {
         return true
     }
 
-    /// Renames where the disk cannot do it without replacing: a file by a second name, a folder after a look.
+    /// Renames on a disk without a rename that never replaces: a file by a second name, a folder after a look.
     private func renameWithoutFlags(
         _ path: DiskPath, _ old: Int32, _ new: DiskPath, _ target: Int32
     ) throws -> Bool {
@@ -322,7 +322,7 @@ package final class MirrorDirectory: MirrorDisk {
             guard unlinkat(old, path.name, 0) == 0 else { throw walk.failure("unlinkat", path) }
             return true
         }
-        // Disks without second names are those of cameras and sticks: nobody else works there in this moment.
+        // Disks without second names belong to cameras and sticks: nobody else works on such a disk in this moment.
         if try self.item(at: new) != nil { return false }
         guard renameat(old, path.name, target, new.name) == 0 else {
             if [ENOENT, ENOTEMPTY, EEXIST].contains(errno) { return false }

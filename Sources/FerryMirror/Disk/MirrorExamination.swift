@@ -1,14 +1,14 @@
 import FerryCore
 import FerryEngine
 
-/// Examines the mirrors of a database on this device, for `ferry doctor`: whether each directory is there and is this database's, and
-/// what its last pass left. Changes nothing.
+/// Examines the mirrors of a database on this device, for `ferry doctor`. Looks whether each directory is there and is this database's, and
+/// tells the remains of the last pass. Changes nothing.
 package struct MirrorExamination {
     private let mirrors: Mirrors
 
     package init(_ replica: Replica) { mirrors = Mirrors(replica) }
 
-    /// Adds what was found.
+    /// Adds the findings to a report.
     package func run(_ report: inout DoctorReport) throws {
         let list = try mirrors.list()
         if list.isEmpty { return }

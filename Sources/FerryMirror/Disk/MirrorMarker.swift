@@ -6,8 +6,8 @@ import Glibc
 import Darwin
 #endif
 
-/// The file that says whose mirror a directory is: `.ferry-mirror/marker`. Without it nothing of the directory counts, so a disk that is
-/// not mounted, or an emptied directory, deletes nothing. Its lock keeps two processes apart.
+/// The file with the owner of a mirror's directory: `.ferry-mirror/marker`. Without a marker nothing of the directory counts, so an
+/// unmounted disk or an emptied directory deletes nothing. A lock on the marker keeps two processes apart.
 struct MirrorMarker: Hashable {
     static let fileName = "marker"
     private static let beginning = "ferry mirror 1"
@@ -30,7 +30,7 @@ struct MirrorMarker: Hashable {
 
     private static func path(_ directory: String) -> String { directory + "/" + DiskPath.own.text + "/" + fileName }
 
-    /// Reads the marker of a directory; `nil` without one, or for what is none.
+    /// Reads the marker of a directory; `nil` without a marker, or for an invalid file.
     static func read(_ directory: String) -> MirrorMarker? {
         let file = open(path(directory), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard file >= 0 else { return nil }
@@ -68,7 +68,7 @@ struct MirrorMarker: Hashable {
         }
     }
 
-    /// Takes the mirror's own folder away, where nothing is left in it.
+    /// Takes the mirror's own folder away, where the folder is empty.
     static func remove(_ directory: String) {
         let folder = directory + "/" + DiskPath.own.text
         unlink(path(directory))
@@ -82,8 +82,8 @@ struct MirrorMarker: Hashable {
             path: path)
     }
 
-    /// Runs work while no other process works in the directory.
-    /// - Returns: `nil` where another one does.
+    /// Runs work while no second process works in the directory.
+    /// - Returns: `nil` while a second process works there.
     static func locked<R>(_ directory: String, _ body: () throws -> R) throws -> R? {
         let file = open(path(directory), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         guard file >= 0 else { throw failure("open", path(directory)) }
@@ -96,6 +96,6 @@ struct MirrorMarker: Hashable {
     }
 }
 
-/// As the members of the type have the names of the calls.
+/// Functions beside the type, because members of the type have the names of the calls.
 private func readBytes(_ file: Int32, _ bytes: inout [UInt8], _ count: Int) -> Int { read(file, &bytes, count) }
 private func writeBytes(_ file: Int32, _ bytes: [UInt8], _ count: Int) -> Int { write(file, bytes, count) }

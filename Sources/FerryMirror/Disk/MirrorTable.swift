@@ -5,18 +5,18 @@ import FerrySchema
 import FerryStore
 import Foundation
 
-/// A directory that is kept in step, as the database knows it.
+/// The database's record of a directory kept in step.
 package struct MirrorRecord: Sendable {
     package var id: MirrorID
     /// An absolute path.
     package var directory: String
     package var preference: IntakeWriter.Preference
-    /// How many deletions wait for a person's word, and since when; or since when a pass fails. In milliseconds since the Unix epoch.
+    /// How many deletions wait for a person's word, and since when; or since when passes fail. In milliseconds since the Unix epoch.
     package var held = 0
     package var sinceMilliseconds: Int64?
     /// Why the last pass failed.
     package var problem: FailureNote?
-    /// What the last pass that did not fail left.
+    /// The remains of the last pass without an error.
     package var standing = MirrorStanding()
 
     package init(id: MirrorID, directory: String, preference: IntakeWriter.Preference) {
@@ -26,16 +26,16 @@ package struct MirrorRecord: Sendable {
     }
 }
 
-/// What a pass of a mirror left.
+/// The remains of a mirror's pass.
 package struct MirrorStanding: Hashable, Sendable {
     /// Documents whose bytes are not on this device yet.
     package var absent = 0
     /// Documents with copies of rivals.
     package var rivals = 0
-    /// Documents that something stands in the way of, and the first of them.
+    /// The number of documents with an obstacle in the way, and the first of the documents.
     package var blocked = 0
     package var named: [BlockedDocument] = []
-    /// The first of the files and folders whose names are not UTF-8.
+    /// The first of the files and folders with names outside UTF-8.
     package var unreadable: [String] = []
 
     /// So many blocked documents are named at most.
@@ -54,11 +54,11 @@ package struct MirrorStanding: Hashable, Sendable {
 package typealias MirrorID = UniqueID<MirrorIDKind>
 package enum MirrorIDKind {}
 
-/// What mirrors know (`ferry_mirror`, `ferry_mirror_entry`).
+/// The mirrors' knowledge (`ferry_mirror`, `ferry_mirror_entry`).
 struct MirrorTable {
     private let connection: SQLConnection
 
-    /// - Parameter connection: of a store that has the tables.
+    /// - Parameter connection: of a store with the tables.
     init(_ connection: SQLConnection) { self.connection = connection }
 
     // MARK: Mirrors
@@ -93,7 +93,7 @@ struct MirrorTable {
         )
     }
 
-    /// Forgets a mirror with all that is known of its files.
+    /// Forgets a mirror with all knowledge of the mirror's files.
     func remove(_ mirror: MirrorID) throws {
         try connection.execute("DELETE FROM ferry_mirror_entry WHERE mirror = ?", .blob(mirror.bytes[...]))
         try connection.execute("DELETE FROM ferry_mirror WHERE id = ?", .blob(mirror.bytes[...]))
@@ -104,7 +104,7 @@ struct MirrorTable {
 
     // MARK: Standings
 
-    /// What the last passes left, by mirror.
+    /// The remains of the last passes, by mirror.
     func standings() throws -> [MirrorID: MirrorStanding] {
         guard try DocumentTables.areMirrorStandingsMade(connection) else { return [:] }
         var found: [MirrorID: MirrorStanding] = [:]
@@ -114,7 +114,7 @@ struct MirrorTable {
             guard let mirror: MirrorID = row.id(0) else { return }
             var standing = MirrorStanding()
             (standing.absent, standing.rivals, standing.blocked) = (row.int(1), row.int(2), row.int(3))
-            // Names that another Ferry wrote otherwise are told by the next pass.
+            // The next pass tells of names in the format of a different version of Ferry.
             standing.named = (try? JSONDecoder().decode([BlockedDocument].self, from: Data(row.string(4).utf8))) ?? []
             standing.unreadable = (try? JSONDecoder().decode([String].self, from: Data(row.string(5).utf8))) ?? []
             found[mirror] = standing
@@ -181,12 +181,12 @@ struct MirrorTable {
             .blob(key.document.bytes[...]), .blob((key.rival?.bytes ?? [])[...]))
     }
 
-    /// Forgets what is known of all files of a mirror.
+    /// Forgets all knowledge of a mirror's files.
     func removeEntries(of mirror: MirrorID) throws {
         try connection.execute("DELETE FROM ferry_mirror_entry WHERE mirror = ?", .blob(mirror.bytes[...]))
     }
 
-    /// Something that changes when the mirrors do.
+    /// Numbers that change with the mirrors.
     func fingerprint() throws -> [Int64] {
         var numbers: [Int64] = []
         try connection.forEachRow("SELECT count(*), coalesce(sum(length(directory)), 0) FROM ferry_mirror") { row in

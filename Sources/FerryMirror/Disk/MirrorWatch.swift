@@ -5,23 +5,23 @@ import FerryEngine
 import FerryStore
 import Foundation
 
-/// What a `MirrorWatch` tells.
+/// News from a `MirrorWatch`.
 package enum MirrorEvent: Sendable {
-    /// A pass that did something, or that left something else than the one before.
+    /// A pass did something, or left something else than the pass before.
     case passed(MirrorRecord, MirrorReport)
-    /// A mirror rests, for a reason that the pass before had not.
+    /// A mirror rests, for a reason new since the pass before.
     case failed(MirrorRecord, FerryError)
-    /// The system has no more watches: changes in so many folders are found by a look every minute.
+    /// The system has no more watches: a look every minute finds changes in so many folders.
     case withoutWatches(folders: Int)
 }
 
-/// Keeps the mirrors of a database in step while running: looks where the system tells of a change, every ten minutes at everything, and
-/// again soon while somebody writes.
+/// Keeps the mirrors of a database in step while running. Looks where the system tells of a change, and every ten minutes at everything.
+/// Looks again soon while somebody writes.
 ///
-/// Works on a thread of its own, beside the loop that syncs. `databaseChanged` tells it that documents may have changed.
+/// Works on a separate thread, beside the loop of syncs. `databaseChanged` tells of a possible change of documents.
 package final class MirrorWatch: Sendable {
-    /// How long changes are gathered, and how long it takes until the next look: while somebody writes, while bytes are still to come,
-    /// while the system gives no watches, and otherwise. In milliseconds.
+    /// How long changes are gathered. Then the time until the next look: while somebody writes, while bytes are still to come, while the
+    /// system gives no watches, and otherwise. In milliseconds.
     private static let (gather, soon, missing, withoutWatches, rest) = (200, 400, 5_000, 60_000, 600_000)
 
     private let mirrors: Mirrors
@@ -34,7 +34,7 @@ package final class MirrorWatch: Sendable {
         var isStopped = false
     }
 
-    /// What the last round found. Belongs to the watch's thread.
+    /// The findings of the last round. Belongs to the watch's thread.
     private struct Memory {
         var documents: [Int64] = []
         var folders: Set<String> = []
@@ -49,7 +49,7 @@ package final class MirrorWatch: Sendable {
         self.onEvent = onEvent
     }
 
-    /// Begins, on a thread of its own. Further calls have no effect.
+    /// Begins, on a separate thread. Further calls have no effect.
     package func start() {
         let isFirst = state.withLock { state in
             defer { state.isStarted = true }
@@ -62,7 +62,7 @@ package final class MirrorWatch: Sendable {
         thread.start()
     }
 
-    /// Ends the watch after the pass that is running. Does not wait for the end.
+    /// Ends the watch after the present pass. Does not wait for the end.
     package func stop() {
         state.withLock { $0.isStopped = true }
         watcher.wake()
@@ -93,7 +93,7 @@ package final class MirrorWatch: Sendable {
             switch watcher.wait(timeoutMilliseconds: remaining) {
             case .timedOut: return
             case .woken:
-                // A database that cannot be read now is looked at in the next round, which says why.
+                // The next round looks at a database that is unreadable now, and says why.
                 guard let present = try? mirrors.documentsFingerprint(), present == memory.documents else { return }
             case .changed:
                 _ = watcher.wait(timeoutMilliseconds: Self.gather)
@@ -102,7 +102,7 @@ package final class MirrorWatch: Sendable {
         }
     }
 
-    /// Brings all mirrors into step. Folders that are new are watched, and then looked at.
+    /// Brings all mirrors into step. New folders are watched, and then looked at.
     private func round(_ memory: inout Memory) {
         for _ in 0..<3 {
             do {
@@ -114,7 +114,7 @@ package final class MirrorWatch: Sendable {
                 memory.folders = folders
                 if !isNew || hasToStop { return }
             } catch {
-                // The loop that syncs tells of a database that cannot be used.
+                // The loop of syncs tells of an unusable database.
                 memory.isWaiting = true
                 return
             }
@@ -125,7 +125,7 @@ package final class MirrorWatch: Sendable {
         var folders: Set<String> = []
         (memory.isWaiting, memory.isMissing) = (false, false)
         for mirror in try mirrors.list() where !hasToStop {
-            // The directory itself, which may come back.
+            // The directory may come back.
             folders.insert(mirror.directory)
             do {
                 guard let report = try mirrors.pass(mirror) else {
@@ -164,7 +164,7 @@ package final class MirrorWatch: Sendable {
 }
 
 extension Mirrors {
-    /// Something that changes when documents do, or the contents that are on this device.
+    /// Numbers that change with the documents, and with the contents on this device.
     func documentsFingerprint() throws -> [Int64] {
         guard try replica.store.hasMirrorTables() else { return [] }
         return try replica.store.read { connection in

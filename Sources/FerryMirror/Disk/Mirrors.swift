@@ -6,7 +6,7 @@ import FerrySQL
 import FerryStore
 import Foundation
 
-/// The directories that are kept in step with the documents of a database (Docs/Documents.md, "A plain folder").
+/// The directories kept in step with the documents of a database (Docs/Documents.md, "A plain folder").
 package struct Mirrors: Sendable {
     package let replica: Replica
 
@@ -33,11 +33,11 @@ package struct Mirrors: Sendable {
 
     // MARK: Beginning and ending
 
-    /// Makes a directory a mirror. What is in it and what the documents are comes together with the first pass.
+    /// Makes a directory a mirror. The first pass brings the directory's files and the documents together.
     /// - Parameters:
-    ///   - preference: what to do where a file and a document have one path and other bytes.
-    ///   - adopting: true: also a directory with the marker of another database, or of a copy of this one.
-    /// - Throws: `invalidArgument` for a directory that cannot be a mirror, `mirrorMissing` for another's; `inputOutput`.
+    ///   - preference: the treatment of a file and a document with the same path and different bytes.
+    ///   - adopting: true: also a directory with the marker of a foreign database, or of a copy of this database.
+    /// - Throws: `invalidArgument` for an unfit directory, `mirrorMissing` for a foreign directory; `inputOutput`.
     @discardableResult
     package func add(
         _ directory: String, preferring preference: IntakeWriter.Preference = .both, adopting: Bool = false
@@ -68,7 +68,7 @@ package struct Mirrors: Sendable {
         return record
     }
 
-    /// Ends a mirror. The files stay, and so do the documents.
+    /// Ends a mirror. The files and the documents stay.
     package func remove(_ mirror: MirrorRecord) throws {
         try replica.store.write { try MirrorTable($0).remove(mirror.id) }
         Self.removeMarker(of: mirror)
@@ -89,15 +89,15 @@ package struct Mirrors: Sendable {
         }
     }
 
-    /// With a slash at the end, as the root of the disk has.
+    /// The path with a slash at the end. The root of the disk has the slash already.
     private static func asFolder(_ path: String) -> String { path.hasSuffix("/") ? path : path + "/" }
 
-    /// Without links on the way.
+    /// The path without links on the way.
     private static func resolved(_ directory: String) -> String {
         URL(fileURLWithPath: directory).resolvingSymlinksInPath().path
     }
 
-    /// Refuses a directory that holds, or lies in, what Ferry or another mirror keeps.
+    /// Refuses a directory around the database, or overlapping with the container or an existing mirror.
     private func check(_ path: String) throws {
         func overlaps(_ other: String) -> Bool {
             let (one, two) = (Self.asFolder(path), Self.asFolder(Self.resolved(other)))
@@ -125,18 +125,18 @@ package struct Mirrors: Sendable {
 
     // MARK: Passes
 
-    /// What to do with deletions that are held.
+    /// The treatment of held deletions.
     package enum HeldDeletions: Sendable {
         case ask
-        /// They are meant.
+        /// The deletions are meant.
         case confirm
         /// The files come back.
         case bringBack
     }
 
-    /// Brings one mirror and the documents into step, once.
-    /// - Returns: `nil` where another process does that at the moment.
-    /// - Throws: `mirrorMissing` where the directory is away, empty or another's; `inputOutput`.
+    /// Brings a single mirror and the documents into step, once.
+    /// - Returns: `nil` while a second process does so.
+    /// - Throws: `mirrorMissing` for a missing, empty or foreign directory; `inputOutput`.
     package func pass(_ mirror: MirrorRecord, held: HeldDeletions = .ask) throws -> MirrorReport? {
         do {
             let report = try run(mirror, held)
@@ -146,7 +146,7 @@ package struct Mirrors: Sendable {
             }
             return report
         } catch let error as FerryError {
-            // The error that is thrown tells more than one about its note.
+            // The thrown error tells more than an error about the note.
             try? note(mirror, held: mirror.held, error)
             throw error
         }
@@ -165,8 +165,8 @@ package struct Mirrors: Sendable {
         }
     }
 
-    /// True for an ID that this database had, and that counts no more: this device got new keys, or was removed and let in again. A copy
-    /// of the database that is in use has another ID, which counts.
+    /// True for a former ID of this database that counts no more: this device got new keys, or was removed and let in again. A copy of the
+    /// database in use has a different ID, and the copy's ID counts.
     private func isFormerAndOut(_ device: DeviceID) throws -> Bool {
         guard device != replica.identity.device,
             try replica.store.reading().formerDevices.contains(where: { $0.device == device })
@@ -175,7 +175,7 @@ package struct Mirrors: Sendable {
     }
 
     /// Opens the directory of a mirror.
-    /// - Throws: `mirrorMissing` where the directory is away, empty or another's.
+    /// - Throws: `mirrorMissing` for a missing, empty or foreign directory; `inputOutput`.
     package func open(_ mirror: MirrorRecord) throws -> MirrorDirectory {
         let directory = try MirrorDirectory(root: mirror.directory)
         guard let marker = MirrorMarker.read(mirror.directory) else { throw Self.unmarked(mirror.directory) }
@@ -203,7 +203,7 @@ package struct Mirrors: Sendable {
             path: path)
     }
 
-    /// Forgets the files that are gone, so that they are written again.
+    /// Forgets the missing files. The next pass writes the files again.
     private func bringBack(_ mirror: MirrorRecord, _ directory: MirrorDirectory) throws {
         try replica.store.write { connection in
             let table = MirrorTable(connection)
@@ -238,9 +238,9 @@ package struct Mirrors: Sendable {
     /// How long `settle` waits between two passes, in milliseconds.
     private static let pauseMilliseconds = 250
 
-    /// Makes passes until nothing waits any more: files were quiet, and what is gone was gone for long enough. What programs have open
-    /// for longer is left.
-    /// - Returns: all passes together; `nil` where another process works in the directory.
+    /// Makes passes until nothing waits: files were quiet, and missing files were missing for long enough. Files open in programs for
+    /// longer are left.
+    /// - Returns: all passes together; `nil` while a second process works in the directory.
     package func settle(_ mirror: MirrorRecord, held: HeldDeletions = .ask) throws -> MirrorReport? {
         guard var report = try pass(mirror, held: held) else { return nil }
         let watcher = ChangeWatcher()

@@ -5,12 +5,12 @@ import FerryEngine
 import FerrySQL
 import FerryStore
 
-/// The documents of a database, as one of its mirrors uses them. Belongs to one thread.
+/// The documents of a database, for a single mirror. Belongs to a single thread.
 final class StoreMirrorBase: MirrorBase {
     private let replica: Replica
     private let documents: DocumentAccess
     private let mirror: MirrorID
-    /// Contents that were stored and that no row names yet.
+    /// Stored contents without a row yet.
     private var stored: [ContentID: StoredContent] = [:]
     private var unwritten: Set<ContentID> = []
 
@@ -80,7 +80,7 @@ final class StoreMirrorBase: MirrorBase {
     }
 }
 
-/// The rows that a transaction of a mirror writes.
+/// The rows of a mirror's transaction.
 private final class StoreMirrorRows: MirrorRows {
     let author: VersionAuthor
     private let connection: SQLConnection
@@ -88,7 +88,7 @@ private final class StoreMirrorRows: MirrorRows {
     private let entries: MirrorTable
     private let mirror: MirrorID
     private let empty: StoredContent
-    /// Contents that get their rows with the first version that has one of them: they share packs.
+    /// Stored contents. All get their rows with the first version of any of them, because they share packs.
     private let contents: [StoredContent]
     private(set) var hasWrittenContents = false
     private var hasEmpty = false
