@@ -185,7 +185,7 @@ enum DiskFiles {
         written.documents += 1
         if entry.rivals.isEmpty { return }
         let folder = (target as NSString).deletingLastPathComponent
-        for version in try documents.versions(entry.id) where version.isRival && version.content != nil {
+        for version in try documents.versions(of: entry.id) where version.isRival && version.content != nil {
             let name = CopyName.of(
                 entry.name, label: version.device ?? "", madeMilliseconds: version.madeMilliseconds)
             try copy(version.id, to: freeName(name, in: folder))
