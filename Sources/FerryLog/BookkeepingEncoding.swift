@@ -6,9 +6,9 @@ enum BookkeepingEncoding {
         _ tables: [BookkeepingRows], budget: inout SegmentBudget, names: inout NameDictionary,
         to writer: inout ByteWriter
     ) throws(FerryError) {
-        let rows = tables.reduce(0) { $0 + $1.rows.count }
-        try budget.check(rows, atMost: SegmentLimits.bookkeepingRows, "rows of migration tools in a schema")
-        try budget.take(tables.count + rows, .schemaEntries)
+        let values = tables.reduce(0) { $0 + $1.rows.count * $1.columns.count }
+        try budget.check(values, atMost: SegmentLimits.bookkeepingValues, "values of migration tools in a schema")
+        try budget.take(tables.count + values, .schemaEntries)
         writer.writeVarint(UInt64(tables.count))
         for table in tables {
             try budget.take(table.columns.count, .layoutColumns)
@@ -42,11 +42,11 @@ enum BookkeepingEncoding {
             var columns: [String] = []
             for _ in 0..<width { columns.append(try TableLayout.readName(names, from: &reader)) }
             let rows = try reader.readCount(minimumBytes: width)
-            guard rows <= SegmentLimits.bookkeepingRows else {
+            guard rows <= SegmentLimits.bookkeepingValues / width else {
                 throw ByteReader.malformed(
-                    "a migration tool's table has more than \(SegmentLimits.bookkeepingRows) rows")
+                    "a migration tool's table has more than \(SegmentLimits.bookkeepingValues) values")
             }
-            try budget.take(rows, .schemaEntries)
+            try budget.take(rows * width, .schemaEntries)
             var read = BookkeepingRows(table: table, columns: columns, rows: [])
             for _ in 0..<rows {
                 var row: [FieldValue] = []

@@ -28,8 +28,8 @@ package enum SegmentLimits {
     package static let statements = 65_536
     /// Tables in a changeset, or tracked in a schema.
     package static let tables = 32_767
-    /// Rows in the tables of migration tools, of all schemas in a segment. They count as schema entries, too.
-    package static let bookkeepingRows = 10_000
+    /// Values in the rows of migration tools, of a schema. The values count as schema entries, too.
+    package static let bookkeepingValues = 100_000
     /// Bytes of texts and blobs in the rows of migration tools, of a schema.
     package static let bookkeepingBytes = 1 << 20
     /// References of a schema that no foreign key declares.
@@ -44,7 +44,7 @@ package enum SegmentLimits {
     package static let names = 1 << 20
     /// Columns of the different tables, identities included.
     package static let layoutColumns = 1 << 22
-    /// Statements, tracked tables and undeclared references of all schemas in a segment.
+    /// Statements, tracked tables, undeclared references and values of migration tools of all schemas in a segment.
     package static let schemaEntries = 1 << 18
     /// Changesets in a segment.
     package static let changesets = 65_536

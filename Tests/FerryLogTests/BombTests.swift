@@ -26,6 +26,30 @@ final class BombTests: XCTestCase {
         ) { Self.assertEndsEarly($0) }
     }
 
+    /// Each value takes a byte of the body, and forty in memory.
+    func testRowsOfMigrationToolsAreBounded() throws {
+        var writer = ByteWriter()
+        // A name; no devices, prefixes, layouts; a changeset at time 5 << 16, without a context, with a schema of form 4.
+        writer.writeVarint(1)
+        writer.writeCounted("t")
+        for _ in 0..<3 { writer.writeVarint(0) }
+        for byte in [0x80, 0x80, 0x14, 0, 4] as [UInt8] { writer.write(byte) }
+        // `user_version`, `application_id`, statements, tracked tables, references, tables with a past.
+        for _ in 0..<6 { writer.writeVarint(0) }
+        writer.writeVarint(1)
+        writer.writeVarint(0)
+        writer.writeVarint(1000)
+        for _ in 0..<1000 { writer.writeVarint(0) }
+        writer.writeVarint(10_000)
+        let body = writer.bytes + [UInt8](repeating: 0, count: 10_000_000)
+        XCTAssertThrowsError(
+            try SegmentDecoder.decode(try segment(body), container: Self.container, device: Self.device)
+        ) { error in
+            XCTAssertEqual((error as? FerryError)?.code, .damagedFile)
+            XCTAssertTrue("\(error)".contains("migration tool"), "\(error)")
+        }
+    }
+
     func testABodyThatIsLongerThanItsContentIsRefused() throws {
         var body = [UInt8](repeating: 0x41, count: 20 << 20)
         // No names, devices, prefixes, layouts; a changeset at time 5 << 16, without a context, a schema, tables.

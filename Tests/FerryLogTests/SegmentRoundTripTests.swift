@@ -197,7 +197,7 @@ final class SegmentRoundTripTests: XCTestCase {
             changesets[0].schema?.bookkeeping = [BookkeepingRows(table: "t", columns: ["v"], rows: rows)]
             return try SegmentEncoder.encode(changesets, container: Samples.container, previous: nil).bytes
         }
-        assertThrows(.limitExceeded) { _ = try encode(Array(repeating: [.null], count: 10_001)) }
+        assertThrows(.limitExceeded) { _ = try encode(Array(repeating: [.null], count: 100_001)) }
         assertThrows(.internalInconsistency) { _ = try encode([[.reference(ObjectID(high: 1, low: 1))]]) }
         let large = Array(repeating: FieldValue.text(String(repeating: "x", count: 1 << 19)), count: 3).map { [$0] }
         assertThrows(.damagedFile) {

@@ -14,8 +14,8 @@ package struct BookkeepingTables {
         "knex_migrations", "knex_migrations_lock", "room_master_table", "__efmigrationshistory", "_prisma_migrations",
         "android_metadata",
     ]
-    /// The most rows of all tables, and the most bytes of their texts and blobs. Above, no rows go out.
-    private static let maximumRows = 10_000
+    /// The most values of all tables, and the most bytes of their texts and blobs. Above, no rows go out.
+    private static let maximumValues = 100_000
     private static let maximumBytes = 1 << 20
 
     package static func contains(_ name: String) -> Bool { names.contains(foldedName(name)) }
@@ -28,18 +28,25 @@ package struct BookkeepingTables {
             let name = row.string(0)
             if Self.contains(name) { tables.append(name) }
         }
-        var (count, bytes) = (0, 0)
+        var (values, bytes) = (0, 0)
         var read: [BookkeepingRows] = []
         for table in tables {
             let columns = try columns(of: table)
             if columns.isEmpty { continue }
+            // Characters of a text are at most as many as its bytes: what is too much is not read into memory.
+            let sizes = columns.map { "coalesce(length(\(quoted($0))), 0)" }.joined(separator: " + ")
+            let size = try connection.rows("SELECT count(*), coalesce(sum(\(sizes)), 0) FROM \(quoted(table))")[0]
+            guard case .integer(let count) = size[0], case .integer(let length) = size[1],
+                count <= Self.maximumValues / columns.count, length <= Self.maximumBytes
+            else { return [] }
+            if count == 0 { continue }
             let names = columns.map(quoted).joined(separator: ", ")
-            let rows = try connection.rows("SELECT \(names) FROM \(quoted(table)) LIMIT \(Self.maximumRows + 1)")
-            count += rows.count
+            let rows = try connection.rows("SELECT \(names) FROM \(quoted(table))")
+            values += rows.count * columns.count
             for case .text(let content) in rows.joined() { bytes += content.count }
             for case .blob(let content) in rows.joined() { bytes += content.count }
-            if count > Self.maximumRows || bytes > Self.maximumBytes { return [] }
-            if !rows.isEmpty { read.append(BookkeepingRows(table: table, columns: columns, rows: rows)) }
+            if values > Self.maximumValues || bytes > Self.maximumBytes { return [] }
+            read.append(BookkeepingRows(table: table, columns: columns, rows: rows))
         }
         return read
     }

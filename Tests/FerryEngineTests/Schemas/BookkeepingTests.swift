@@ -113,7 +113,7 @@ final class BookkeepingTests: XCTestCase {
         try many.start(
             """
             CREATE TABLE schema_migrations(version PRIMARY KEY); CREATE TABLE note(id INTEGER PRIMARY KEY, x TEXT);
-            WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 10001)
+            WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 100001)
             INSERT INTO schema_migrations SELECT n FROM n;
             """)
         XCTAssertEqual(try many.join().emptyNotes, ["schema_migrations"])
