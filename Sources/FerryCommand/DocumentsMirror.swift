@@ -102,7 +102,7 @@ struct MirrorJSON: Encodable {
     var writing: Int?
     var conflicts: Int?
     /// Documents whose bytes are not on this device yet.
-    var missing: Int?
+    var absent: Int?
     /// Documents that are not written, because something stands in their place. `left` names them.
     var blocked: Int?
     var left: [Left]?
@@ -117,7 +117,7 @@ struct MirrorJSON: Encodable {
         directory = mirror.directory
         (taken, written, moved, removed) = (report.taken, report.written, report.moved, report.removed)
         (gone, writing, conflicts) = (report.held, report.waiting, report.conflicts)
-        (missing, blocked) = (report.missing, report.blocked.count)
+        (absent, blocked) = (report.missing, report.blocked.count)
         left = Self.left(report.blocked) + report.left.map { Left(path: $0.path, reason: $0.reason) }
         renamed = report.renamed.map { Left(path: $0.path, reason: $0.reason) }
     }
@@ -137,7 +137,7 @@ struct MirrorJSON: Encodable {
         if isStopped != nil { return }
         gone = mirror.held
         let standing = mirror.standing
-        (conflicts, missing, blocked) = (standing.rivals, standing.absent, standing.blocked)
+        (conflicts, absent, blocked) = (standing.rivals, standing.absent, standing.blocked)
         let unreadable = standing.unreadable.map { Left(path: $0, reason: "its name is not UTF-8; rename it") }
         if !(standing.named.isEmpty && unreadable.isEmpty) { left = Self.left(standing.named) + unreadable }
         sinceMilliseconds = mirror.sinceMilliseconds

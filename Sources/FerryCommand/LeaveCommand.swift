@@ -143,11 +143,11 @@ private struct LeaveJSON: Encodable {
     let report: LeaveReport
     let written: DiskFiles.Written?
 
-    private enum CodingKeys: String, CodingKey { case written }
+    private enum CodingKeys: String, CodingKey { case writtenDocuments }
 
     func encode(to encoder: any Encoder) throws {
         try report.encode(to: encoder)
         var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encodeIfPresent(written, forKey: .written)
+        try container.encodeIfPresent(written, forKey: .writtenDocuments)
     }
 }

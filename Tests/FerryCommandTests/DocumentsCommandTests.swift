@@ -811,7 +811,7 @@ final class DocumentsCommandTests: XCTestCase {
         try workshop.fail(
             "leave", "a.sqlite", status: 65, code: "documentsPresent", mentioning: "1 document and 2 attachments")
         let left = try workshop.succeed("leave", "a.sqlite", "--documents", "out", "--json").json()
-        let written = try XCTUnwrap(left["written"] as? [String: Any])
+        let written = try XCTUnwrap(left["writtenDocuments"] as? [String: Any])
         XCTAssertEqual(written["documents"] as? Int, 1)
         XCTAssertEqual(written["attachments"] as? Int, 2)
         XCTAssertEqual(written["attachmentsDirectory"] as? String, "out/Attachments")
