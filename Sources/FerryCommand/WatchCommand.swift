@@ -85,18 +85,13 @@ struct WatchCommand: DatabaseCommand {
         if let failure = failures.first(where: { $0.isOfOutput || !signals.haveCome }) { throw failure.error }
     }
 
-    /// Runs all until the last watch ends: the first on this thread, each further watch on a new thread. A watch that fails ends all, so
-    /// that a service begins again with all databases.
+    /// Runs all until the last watch ends: the first on this thread, each further watch on a new thread.
     private static func run(_ watches: [RunningWatch]) {
         let others = DispatchGroup()
-        @Sendable func run(_ watch: RunningWatch) {
-            watch.loop.run()
-            if watch.reporter.failure != nil { for other in watches { other.loop.stop() } }
-        }
         for watch in watches.dropFirst() {
             others.enter()
             let thread = Thread {
-                run(watch)
+                watch.loop.run()
                 others.leave()
             }
             thread.name = "ferry watch"
@@ -104,7 +99,7 @@ struct WatchCommand: DatabaseCommand {
             thread.stackSize = 8 << 20
             thread.start()
         }
-        if let first = watches.first { run(first) }
+        watches.first?.loop.run()
         others.wait()
     }
 }
