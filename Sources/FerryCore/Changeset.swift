@@ -258,6 +258,11 @@ package struct SchemaRecord: Equatable, Sendable {
 
 /// The rows of a table in which a migration tool notes what it has run.
 package struct BookkeepingRows: Equatable, Sendable {
+    /// Values of all such tables in a schema.
+    package static let maximumValues = 100_000
+    /// Bytes of all texts and blobs among these values.
+    package static let maximumBytes = 1 << 20
+
     package var table: String
     package var columns: [String]
     /// Each row has a value for each column, and no value is a reference.

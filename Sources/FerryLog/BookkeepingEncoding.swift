@@ -7,7 +7,7 @@ enum BookkeepingEncoding {
         to writer: inout ByteWriter
     ) throws(FerryError) {
         let values = tables.reduce(0) { $0 + $1.rows.count * $1.columns.count }
-        try budget.check(values, atMost: SegmentLimits.bookkeepingValues, "values of migration tools in a schema")
+        try budget.check(values, atMost: BookkeepingRows.maximumValues, "values of migration tools in a schema")
         try budget.take(tables.count + values, .schemaEntries)
         writer.writeVarint(UInt64(tables.count))
         for table in tables {
@@ -42,9 +42,9 @@ enum BookkeepingEncoding {
             var columns: [String] = []
             for _ in 0..<width { columns.append(try TableLayout.readName(names, from: &reader)) }
             let rows = try reader.readCount(minimumBytes: width)
-            guard rows <= SegmentLimits.bookkeepingValues / width else {
+            guard rows <= BookkeepingRows.maximumValues / width else {
                 throw ByteReader.malformed(
-                    "a migration tool's table has more than \(SegmentLimits.bookkeepingValues) values")
+                    "a migration tool's table has more than \(BookkeepingRows.maximumValues) values")
             }
             try budget.take(rows * width, .schemaEntries)
             var read = BookkeepingRows(table: table, columns: columns, rows: [])
@@ -66,9 +66,9 @@ enum BookkeepingEncoding {
         case .null, .integer, .real: return value
         case .text(let content), .blob(let content):
             bytes += content.count
-            guard bytes <= SegmentLimits.bookkeepingBytes else {
+            guard bytes <= BookkeepingRows.maximumBytes else {
                 throw ByteReader.malformed(
-                    "the rows of migration tools are larger than \(SegmentLimits.bookkeepingBytes) bytes")
+                    "the rows of migration tools are larger than \(BookkeepingRows.maximumBytes) bytes")
             }
             return value
         case .reference: throw ByteReader.malformed("a row of a migration tool holds a reference")

@@ -28,10 +28,6 @@ package enum SegmentLimits {
     package static let statements = 65_536
     /// Tables in a changeset, or tracked in a schema.
     package static let tables = 32_767
-    /// Values in the rows of migration tools, of a schema. The values count as schema entries, too.
-    package static let bookkeepingValues = 100_000
-    /// Bytes of texts and blobs in the rows of migration tools, of a schema.
-    package static let bookkeepingBytes = 1 << 20
     /// References of a schema that no foreign key declares.
     package static let references = 32_767
     /// Columns of a table; SQLite's own maximum.

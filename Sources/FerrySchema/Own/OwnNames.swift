@@ -41,10 +41,12 @@ package struct OwnNames {
     package static let sealed = tables(in: StoreTables.createSealed)
 
     static func tables(in script: String) -> Set<String> {
-        let words = script.split(whereSeparator: { $0.isWhitespace || $0 == "(" })
+        // Bytes, because each process does this once, and characters take a millisecond.
+        let separators = Set(" \t\n(".utf8)
+        let words = script.utf8.split(whereSeparator: separators.contains)
         return Set(
             zip(words, words.dropFirst()).compactMap { word, next in
-                word == "TABLE" ? String(next) : nil
+                word.elementsEqual("TABLE".utf8) ? String(Substring(next)) : nil
             })
     }
 

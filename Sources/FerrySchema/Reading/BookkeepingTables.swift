@@ -14,14 +14,11 @@ package struct BookkeepingTables {
         "knex_migrations", "knex_migrations_lock", "room_master_table", "__efmigrationshistory", "_prisma_migrations",
         "android_metadata",
     ]
-    /// The most values of all tables, and the most bytes of their texts and blobs. Above, no rows go out.
-    private static let maximumValues = 100_000
-    private static let maximumBytes = 1 << 20
 
     package static func contains(_ name: String) -> Bool { names.contains(foldedName(name)) }
 
     /// Reads the rows of all such tables of the database, in the order of the tables' names.
-    /// - Returns: nothing where there are more than can be sent.
+    /// - Returns: nothing where there are more than a schema can have.
     package func read() throws -> [BookkeepingRows] {
         var tables: [String] = []
         try connection.forEachRow("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name") { row in
@@ -37,7 +34,7 @@ package struct BookkeepingTables {
             let sizes = columns.map { "coalesce(length(\(quoted($0))), 0)" }.joined(separator: " + ")
             let size = try connection.rows("SELECT count(*), coalesce(sum(\(sizes)), 0) FROM \(quoted(table))")[0]
             guard case .integer(let count) = size[0], case .integer(let length) = size[1],
-                count <= Self.maximumValues / columns.count, length <= Self.maximumBytes
+                count <= BookkeepingRows.maximumValues / columns.count, length <= BookkeepingRows.maximumBytes
             else { return [] }
             if count == 0 { continue }
             let names = columns.map(quoted).joined(separator: ", ")
@@ -45,7 +42,7 @@ package struct BookkeepingTables {
             values += rows.count * columns.count
             for case .text(let content) in rows.joined() { bytes += content.count }
             for case .blob(let content) in rows.joined() { bytes += content.count }
-            if values > Self.maximumValues || bytes > Self.maximumBytes { return [] }
+            if values > BookkeepingRows.maximumValues || bytes > BookkeepingRows.maximumBytes { return [] }
             read.append(BookkeepingRows(table: table, columns: columns, rows: rows))
         }
         return read
