@@ -134,6 +134,13 @@ enum DiskFiles {
                     cause: error)
             }
         }
+        func unlessMissing(_ name: String, _ body: () throws -> Void) throws {
+            do {
+                try body()
+            } catch let error as FerryError where leavingOutMissing && codesOfMissing.contains(error.code) {
+                written.missing.append(name)
+            }
+        }
         try make(directory)
         // A folder's path comes before the paths of the folder's documents.
         for entry in try documents.list(.below(.top)) {
@@ -141,13 +148,7 @@ enum DiskFiles {
             if entry.kind == .folder {
                 try make(target)
             } else {
-                do {
-                    try write(entry, of: documents, to: target, &written)
-                } catch let error as FerryError
-                    where leavingOutMissing && codesOfMissing.contains(error.code)
-                {
-                    written.missing.append(entry.path)
-                }
+                try unlessMissing(entry.path) { try write(entry, of: documents, to: target, &written) }
             }
         }
         let attached = try documents.replica.store.attachedContents()
@@ -155,17 +156,13 @@ enum DiskFiles {
         let place = try freeName("Attachments", in: directory)
         try make(place)
         for content in attached {
-            let source: String
-            do {
-                source = try documents.replica.contentFile(content)
-            } catch let error as FerryError where leavingOutMissing && codesOfMissing.contains(error.code) {
-                written.missing.append("attachment \(content.hex.uppercased())")
-                continue
+            let name = content.hex.uppercased()
+            try unlessMissing("attachment \(name)") {
+                _ = try copy(
+                    documents.replica.contentFile(content), to: place + "/" + name, overwriting: false,
+                    isExecutable: false, modifiedMicroseconds: nil)
+                written.attachments += 1
             }
-            _ = try copy(
-                source, to: place + "/" + content.hex.uppercased(), overwriting: false, isExecutable: false,
-                modifiedMicroseconds: nil)
-            written.attachments += 1
         }
         written.attachmentsDirectory = place
         return written

@@ -138,7 +138,7 @@ struct MirrorJSON: Encodable {
         gone = mirror.held
         let standing = mirror.standing
         (conflicts, absent, blocked) = (standing.rivals, standing.absent, standing.blocked)
-        let unreadable = standing.unreadable.map { Left(path: $0, reason: "its name is not UTF-8; rename it") }
+        let unreadable = standing.unreadable.map { Left(path: $0, reason: DiskObstacle.unreadable) }
         if !(standing.named.isEmpty && unreadable.isEmpty) { left = Self.left(standing.named) + unreadable }
         sinceMilliseconds = mirror.sinceMilliseconds
         code = mirror.problem?.code.rawValue

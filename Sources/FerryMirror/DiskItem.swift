@@ -83,11 +83,11 @@ package struct DiskScan: Sendable {
     /// The obstacles in the way of documents. Somebody may have given a document's file a name outside UTF-8: the file is there, so the
     /// document stays.
     /// - Parameter entries: the mirror's knowledge of the directory.
-    func obstacles(_ entries: [MirrorEntry], _ rules: DiskRules) -> DiskObstacles {
+    func obstacles(_ entries: @autoclosure () throws -> [MirrorEntry], _ rules: DiskRules) rethrows -> DiskObstacles {
         var found = obstacles
         if !unreadable.isEmpty {
             let present = Set(items.map(\.path))
-            for entry in entries where !present.contains(entry.path) {
+            for entry in try entries() where !present.contains(entry.path) {
                 let isRenamed = unreadable.contains {
                     $0.kind == entry.kind && $0.stamp.isSameThing(as: entry.stamp, isFolder: entry.kind == .folder)
                 }

@@ -10,7 +10,7 @@ package enum DiskObstacle: String, Codable, Hashable, Sendable {
     case unreadableName
 
     /// Why no document is made of a file or a folder with a name outside UTF-8.
-    static let unreadable = "its name is not UTF-8; rename it"
+    package static let unreadable = "its name is not UTF-8; rename it"
 
     /// The obstacle with an article.
     var words: String {

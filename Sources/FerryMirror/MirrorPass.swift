@@ -41,7 +41,7 @@ package struct MirrorPass<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source 
         try MirrorWork(disk, base).recover(&report)
         let ignoring = try disk.ignoreText().map(IgnoreRules.init) ?? .builtIn
         let scan = try disk.scan(ignoring)
-        let obstacles = scan.obstacles(try base.entries(), disk.rules)
+        let obstacles = try scan.obstacles(base.entries(), disk.rules)
         report.unreadable = scan.unreadable.map(\.path.text).sorted()
         report.left += report.unreadable.map { DiskScan.Left(path: $0, reason: DiskObstacle.unreadable) }
         guard let (waiting, seen) = try takeIn(scan, obstacles, ignoring, &report) else {

@@ -21,7 +21,8 @@ extension Replica {
     }
 
     /// Removes the files of this device's packs without a row, once the removal of the row is published. A pack gets the row back where a
-    /// known content lists a chunk without a further pack: somebody removed the row by mistake.
+    /// known content lists a chunk without a further pack: somebody removed the row by mistake. Packs with a row and without a file
+    /// are made again; the caller packs and publishes their rows.
     @discardableResult
     func removeUnnamedPacks(_ container: Container) throws -> Int {
         guard try store.hasDocumentTables(), try !store.needsPass(), try store.outboxSizes().isEmpty else { return 0 }

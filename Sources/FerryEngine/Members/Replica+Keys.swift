@@ -159,9 +159,9 @@ extension Replica {
         of former: DeviceID, _ roster: Roster, _ container: Container
     ) throws -> PublishedLog {
         if roster.isReadable(former) { return try publishedLog(container) }
-        // Nobody reads the log any more. A part of it was accepted, and of that this database has what it published itself. All else
-        // is sent again. Under the numbers behind that another copy of the database may have published other changes: it was restored
-        // from a backup since, or copied. What this database lacks of the accepted part comes with a snapshot.
+        // Nobody reads the log any more; members accepted a part. The changes of this database's own publications count, as far as accepted.
+        // All further changes are sent again: a copy of the database, or its state before a restoration, may have published different
+        // changes under the same numbers. A snapshot brings the accepted changes that this database lacks.
         guard let end = roster.removed[former]?.end else {
             return PublishedLog(position: .none, checksum: nil, isForked: false)
         }

@@ -76,10 +76,7 @@ final class SyncRun {
         report.count(published: try publisher.packs.publish())
         try replica.removeUnnamedPacks(container)
         // Packs that the folder has lost were made again.
-        if try store.needsPass() {
-            _ = try store.pass(replaying: [], encode: encoding)
-            try publish()
-        }
+        try packAndPublish()
         try replica.removeShelfLitter()
     }
 
@@ -141,6 +138,11 @@ final class SyncRun {
         guard publisher.hold == nil, lacksContents || isThorough, try store.hasDocumentTables() else { return }
         try replica.insertContentsAgain(container)
         if isThorough, view.gaps.isEmpty, try replica.isCollectionDue() { try replica.collectContents(container) }
+        try packAndPublish()
+    }
+
+    /// Packs and publishes changes that a step made.
+    private func packAndPublish() throws {
         if try store.needsPass() { _ = try store.pass(replaying: [], encode: encoding) }
         if try !store.outboxSizes().isEmpty { try publish() }
     }

@@ -114,24 +114,30 @@ struct MirrorTable {
             guard let mirror: MirrorID = row.id(0) else { return }
             var standing = MirrorStanding()
             (standing.absent, standing.rivals, standing.blocked) = (row.int(1), row.int(2), row.int(3))
-            // The next pass tells of names in the format of a different version of Ferry.
-            standing.named = (try? JSONDecoder().decode([BlockedDocument].self, from: Data(row.string(4).utf8))) ?? []
-            standing.unreadable = (try? JSONDecoder().decode([String].self, from: Data(row.string(5).utf8))) ?? []
+            standing.named = Self.list(row.string(4))
+            standing.unreadable = Self.list(row.string(5))
             found[mirror] = standing
         }
         return found
     }
 
+    /// A list from its JSON. The next pass tells of entries in the format of a different version of Ferry.
+    private static func list<Entry: Decodable>(_ json: String) -> [Entry] {
+        (try? JSONDecoder().decode([Entry].self, from: Data(json.utf8))) ?? []  // the next pass writes the list anew
+    }
+
+    private static func json(_ list: [some Encodable]) throws -> FieldValue {
+        .text(String(decoding: try JSONEncoder().encode(list), as: UTF8.self))
+    }
+
     func put(_ standing: MirrorStanding, of mirror: MirrorID) throws {
-        let named = String(decoding: try JSONEncoder().encode(standing.named), as: UTF8.self)
-        let unreadable = String(decoding: try JSONEncoder().encode(standing.unreadable), as: UTF8.self)
         try connection.execute(
             """
             INSERT OR REPLACE INTO ferry_mirror_standing(mirror, absent, rivals, blocked, named, unreadable)
             VALUES (?, ?, ?, ?, ?, ?)
             """,
             .blob(mirror.bytes[...]), .integer(Int64(standing.absent)), .integer(Int64(standing.rivals)),
-            .integer(Int64(standing.blocked)), .text(named), .text(unreadable))
+            .integer(Int64(standing.blocked)), Self.json(standing.named), Self.json(standing.unreadable))
     }
 
     // MARK: Entries

@@ -52,20 +52,22 @@ package struct NewestSchema {
         if try sent != Int64(connection.count("PRAGMA user_version")) { return true }
         let notes = try meta.string(.sentBookkeeping)
         // A database without such tables gets them by a change of the schema.
-        return try notes?.isEmpty ?? false ? false : notes != Self.checksum(BookkeepingTables(connection).read())
+        if notes == "" { return false }
+        return try notes != Self.checksum(BookkeepingTables(connection).read())
     }
 
     private static func checksum(_ bookkeeping: [BookkeepingRows]) throws -> String {
-        if bookkeeping.isEmpty { return "" }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        return ContentHash.checksum(Array(try encoder.encode(bookkeeping.map(Form.Bookkeeping.init)))).hex
+        try bookkeeping.isEmpty ? "" : checksum(of: bookkeeping.map(Form.Bookkeeping.init))
     }
 
     private static func checksum(_ record: SchemaRecord) throws -> String {
+        try checksum(
+            of: Form(StampedSchema(record: record, stamp: Stamp(time: .zero, device: DeviceID(high: 0, low: 0)))))
+    }
+
+    private static func checksum(of form: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
-        let form = Form(StampedSchema(record: record, stamp: Stamp(time: .zero, device: DeviceID(high: 0, low: 0))))
         return ContentHash.checksum(Array(try encoder.encode(form))).hex
     }
 
