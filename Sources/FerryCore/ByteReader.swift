@@ -3,7 +3,7 @@
 /// Every read first checks that enough bytes are left, and throws `damagedFile` if not. Nothing is allocated by a count
 /// from the bytes before `readCount` has compared the count with the rest. Slices share the buffer. Inlinable, because
 /// decoders call the functions for every number of a file.
-package struct ByteReader: Sendable {
+@usableFromInline package struct ByteReader: Sendable {
     @usableFromInline let bytes: ArraySlice<UInt8>
     @usableFromInline var position: Int
 
@@ -139,7 +139,7 @@ package struct ByteReader: Sendable {
     }
 
     /// The error for content that breaks the format; the caller adds the path.
-    package static func malformed(_ what: String) -> FerryError {
+    @usableFromInline package static func malformed(_ what: String) -> FerryError {
         FerryError(.damagedFile, "The file is damaged: \(what).")
     }
 }

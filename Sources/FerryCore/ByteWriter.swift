@@ -1,6 +1,6 @@
 /// Appends the format's primitive values to a buffer (Docs/Format.md, "Primitives"). Inlinable, because encoders call
 /// the functions for every number of a file.
-package struct ByteWriter: Sendable {
+@usableFromInline package struct ByteWriter: Sendable {
     @usableFromInline var buffer: [UInt8]
 
     @inlinable

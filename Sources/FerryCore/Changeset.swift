@@ -85,22 +85,22 @@ package enum TableIdentity: Hashable, Sendable {
 }
 
 /// A changeset's changes to a table. Values lie in a single array, so that an operation allocates nothing.
-package struct TableChanges: Sendable {
+@usableFromInline package struct TableChanges: Sendable {
     package var name: String
     package var identity: TableIdentity
     /// The names of the columns to which the shapes refer.
     package var columns: [String]
     /// For each of `columns` the kind of part that the values are; `nil` for plain values. A column with both stands
     /// twice in `columns`. Empty if all values are plain.
-    package var payloads: [PayloadKind?]
+    @usableFromInline package var payloads: [PayloadKind?]
     /// The distinct sets of columns of operations, as ascending indices into `columns`.
-    package var shapes: [[Int]]
+    @usableFromInline package var shapes: [[Int]]
     /// Sorted by object ID; an object's own operations in the order of their times.
     package var operations: [ObjectOperation]
     /// The values of all operations, in a row. Empty if `source` has the values.
-    package var values: [FieldValue]
+    @usableFromInline package var values: [FieldValue]
     /// Where the values are made or read when they are asked for: there are too many of them to lie in memory.
-    package var source: (any ChangeValueSource)?
+    @usableFromInline package var source: (any ChangeValueSource)?
 
     package init(
         name: String, identity: TableIdentity, columns: [String] = [], payloads: [PayloadKind?] = [],
@@ -120,7 +120,7 @@ package struct TableChanges: Sendable {
     package func payload(of column: Int) -> PayloadKind? { column < payloads.count ? payloads[column] : nil }
 
     /// The number of all operations' values.
-    package var valueCount: Int { source?.count ?? values.count }
+    @inlinable package var valueCount: Int { source?.count ?? values.count }
 
     /// The values of an operation, in the order of its shape's columns. With a `source` this is fast for operations in
     /// their order.
@@ -133,7 +133,7 @@ package struct TableChanges: Sendable {
 }
 
 /// Has the verified values of a table's changes, and hands them out operation by operation.
-package protocol ChangeValueSource: AnyObject, Sendable {
+@usableFromInline package protocol ChangeValueSource: AnyObject, Sendable {
     /// The number of values.
     var count: Int { get }
     /// The values of an operation, by their indices among all values.
@@ -141,19 +141,19 @@ package protocol ChangeValueSource: AnyObject, Sendable {
 }
 
 /// A change of an object. A changeset has a hundred thousand operations and more, so an operation takes 48 bytes.
-package struct ObjectOperation: Sendable {
-    package enum Kind: UInt8, Sendable {
+@usableFromInline package struct ObjectOperation: Sendable {
+    @usableFromInline package enum Kind: UInt8, Sendable {
         case insert = 1
         case update = 2
         case delete = 3
     }
 
-    package var object: ObjectID
-    package var time: HybridTime
+    @usableFromInline package var object: ObjectID
+    @usableFromInline package var time: HybridTime
     /// Index of the operation's first value in `TableChanges.values`.
-    package var firstValue: Int
+    @usableFromInline package var firstValue: Int
     @usableFromInline var storedKey: Key
-    package var kind: Kind
+    @usableFromInline package var kind: Kind
     @usableFromInline var storedShape: Int32
 
     /// Mostly an integer, if there is a key.

@@ -135,7 +135,7 @@ public struct FerryError: Error, Sendable {
     /// app, or names. Kept where the message is not (`FailureNote`).
     package var detail: String?
 
-    package init(
+    @usableFromInline package init(
         _ code: Code, _ message: String, path: String? = nil, device: DeviceID? = nil, sequence: UInt64? = nil,
         cause: (any Error)? = nil, detail: String? = nil
     ) {

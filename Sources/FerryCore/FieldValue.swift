@@ -40,7 +40,7 @@ public enum FieldValue: Sendable {
     }
 
     /// The bytes of text and blobs; eight or sixteen for other values.
-    package var byteCount: Int {
+    @inlinable package var byteCount: Int {
         switch self {
         case .null: 0
         case .integer, .real: 8

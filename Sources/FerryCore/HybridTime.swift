@@ -3,9 +3,9 @@
 /// Source: Kulkarni and others, "Logical Physical Clocks and Consistent Snapshots in Globally Distributed Databases"
 /// (2014). Values up to `latest` are admitted from peers. So arithmetic on any admitted time cannot overflow, and the
 /// raw value always fits a signed SQLite integer.
-package struct HybridTime: Hashable, Comparable, Sendable {
+@usableFromInline package struct HybridTime: Hashable, Comparable, Sendable {
     /// `milliseconds << 16 | counter`.
-    package let rawValue: UInt64
+    @usableFromInline package let rawValue: UInt64
 
     @inlinable
     package init(rawValue: UInt64) { self.rawValue = rawValue }
@@ -39,7 +39,7 @@ package struct HybridTime: Hashable, Comparable, Sendable {
 
     /// The time of pre-existing rows of a database that joins: earlier than anything written since. Such rows fill gaps
     /// and overwrite nothing.
-    package static let unknown = HybridTime(milliseconds: 1)
+    @inlinable package static var unknown: HybridTime { HybridTime(milliseconds: 1) }
     /// The first time that does not give way.
     private static let firstThatStays: UInt64 = 1 << 15
     /// True if this is the time of rows that joined a container where others' rows count (`ferry join --rows merge` and
@@ -58,12 +58,12 @@ package struct HybridTime: Hashable, Comparable, Sendable {
         return HybridTime(rawValue: max((rivals.min() ?? unknown.rawValue + 1) - 1, firstThatStays))
     }
     /// True if this is a time of writing.
-    package var isKnown: Bool { self > .unknown }
+    @inlinable package var isKnown: Bool { self > .unknown }
     /// Earlier than every time that a device assigns.
-    package static let zero = HybridTime(rawValue: 0)
+    @inlinable package static var zero: HybridTime { HybridTime(rawValue: 0) }
     /// The last time that a device gives a change of its own, in the year 5000. A later clock is wrong: nothing is
     /// packed before somebody sets the clock right (`FerryError.Code.clockAhead`).
     package static let latestOfClock = HybridTime(milliseconds: 95_617_584_000_000)
     /// The last time that is admitted from a peer, in the year 6425.
-    package static let latest = HybridTime(rawValue: ((1 << 47) - (1 << 37)) << 16)
+    @inlinable package static var latest: HybridTime { HybridTime(rawValue: ((1 << 47) - (1 << 37)) << 16) }
 }

@@ -116,7 +116,7 @@ public struct PolicySetting: Hashable, Sendable {
 }
 
 /// The kind of part that a portable value is, if not simply a written value (Docs/Format.md, "Payloads").
-package enum PayloadKind: UInt8, CaseIterable, Sendable {
+@usableFromInline package enum PayloadKind: UInt8, CaseIterable, Sendable {
     case maximum = 1
     case minimum = 2
     case counter = 3

@@ -2,7 +2,7 @@
 ///
 /// The chunk says what the state says, and nothing about the device that wrote the chunk. Names are in lower case, and
 /// local keys are those of an object's author. So devices with the same state write the same chunks.
-package struct SnapshotChunk: Sendable, Equatable {
+@usableFromInline package struct SnapshotChunk: Sendable, Equatable {
     /// A column of the table, as cells refer to the column.
     package struct Column: Hashable, Sendable {
         /// In lower case.
@@ -17,7 +17,7 @@ package struct SnapshotChunk: Sendable, Equatable {
     }
 
     /// The registers of an object, without its fields, which are cells.
-    package struct Object: Sendable, Equatable {
+    @usableFromInline package struct Object: Sendable, Equatable {
         package var id: ObjectID
         package var inserted: Stamp?
         /// The newest deletion.
@@ -27,9 +27,9 @@ package struct SnapshotChunk: Sendable, Equatable {
         /// The key from the object's newest insertion, in a table with surrogate or declared identity.
         package var key: FieldValue?
         /// Index of the object's columns in `shapes`.
-        package var shape: Int
+        @usableFromInline package var shape: Int
         /// Index of the object's first cell in `cells`.
-        package var firstCell: Int
+        @usableFromInline package var firstCell: Int
 
         package init(
             id: ObjectID, inserted: Stamp?, deleted: Stamp?, earlierDeletions: [Stamp] = [], key: FieldValue?,
@@ -46,9 +46,9 @@ package struct SnapshotChunk: Sendable, Equatable {
     }
 
     /// A field: its newest stamp, and its value or register.
-    package struct Cell: Sendable, Equatable {
-        package var stamp: Stamp
-        package var content: FieldValue
+    @usableFromInline package struct Cell: Sendable, Equatable {
+        @usableFromInline package var stamp: Stamp
+        @usableFromInline package var content: FieldValue
 
         @inlinable
         package init(stamp: Stamp, content: FieldValue) {
@@ -64,11 +64,11 @@ package struct SnapshotChunk: Sendable, Equatable {
     /// By name, a column's plain values before its registers.
     package var columns: [Column]
     /// The distinct sets of columns of objects, as ascending indices into `columns`.
-    package var shapes: [[Int]]
+    @usableFromInline package var shapes: [[Int]]
     /// By ascending ID.
     package var objects: [Object]
     /// The cells of all objects, object after object, in the order of each shape.
-    package var cells: [Cell]
+    @usableFromInline package var cells: [Cell]
 
     package init(
         table: String, identity: TableIdentity, columns: [Column] = [], shapes: [[Int]] = [], objects: [Object] = [],

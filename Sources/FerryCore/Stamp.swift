@@ -1,7 +1,7 @@
 /// The time of a write, and its device. Stamps are totally ordered: by time, then by device.
-package struct Stamp: Hashable, Comparable, Sendable {
-    package let time: HybridTime
-    package let device: DeviceID
+@usableFromInline package struct Stamp: Hashable, Comparable, Sendable {
+    @usableFromInline package let time: HybridTime
+    @usableFromInline package let device: DeviceID
 
     @inlinable
     package init(time: HybridTime, device: DeviceID) {

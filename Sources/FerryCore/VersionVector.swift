@@ -1,9 +1,9 @@
 /// The known part of a device's log: its changesets up to a sequence number, and the time of the last changeset.
-package struct LogPosition: Hashable, Sendable {
+@usableFromInline package struct LogPosition: Hashable, Sendable {
     /// The number of the last changeset seen; the first changeset of a device has number 1, so 0 means none.
-    package var sequence: UInt64
+    @usableFromInline package var sequence: UInt64
     /// The latest time of any change up to there.
-    package var time: HybridTime
+    @usableFromInline package var time: HybridTime
 
     @inlinable
     package init(sequence: UInt64, time: HybridTime) {
@@ -11,7 +11,7 @@ package struct LogPosition: Hashable, Sendable {
         self.time = time
     }
 
-    package static let none = LogPosition(sequence: 0, time: .zero)
+    @usableFromInline package static let none = LogPosition(sequence: 0, time: .zero)
 }
 
 /// The end of a log that nobody continues: its last changeset, and the checksum that a following segment would name. In
@@ -29,8 +29,8 @@ package struct LogEnd: Hashable, Sendable {
 }
 
 /// The known part of every device's log. An author's vector at the time of a changeset is its *context*.
-package struct VersionVector: Equatable, Sendable {
-    package private(set) var positions: [DeviceID: LogPosition]
+@usableFromInline package struct VersionVector: Equatable, Sendable {
+    @usableFromInline package private(set) var positions: [DeviceID: LogPosition]
 
     package init(_ positions: [DeviceID: LogPosition] = [:]) { self.positions = positions }
 

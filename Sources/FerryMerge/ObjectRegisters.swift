@@ -5,22 +5,22 @@ import FerryCore
 /// Merging takes the maximum of each register, which is commutative, associative and idempotent. Any order, repetition
 /// or batching of the same writes gives the same registers. Values follow their stamps. Equal stamps with different
 /// values (two copies of a device) are decided by the value, so the order of delivery never decides.
-package struct ObjectRegisters: Equatable, Sendable {
+@usableFromInline package struct ObjectRegisters: Equatable, Sendable {
     /// The newest insertion; `nil` while only updates or deletions have been seen.
-    package var inserted: Stamp?
+    @usableFromInline package var inserted: Stamp?
     /// The newest deletion.
-    package var deleted: Stamp?
+    @usableFromInline package var deleted: Stamp?
     /// Further deletions that may still matter, ascending: the last deletion that an insertion followed, and all
     /// deletions without an insertion since. Mostly none.
-    package private(set) var earlierDeletions: [Stamp] = []
+    @usableFromInline package internal(set) var earlierDeletions: [Stamp] = []
     /// For each column, by its number in the store's registry, the stamp of its value; `nil` without a value. Columns
     /// past the end have none.
-    package var fields: [Stamp?]
+    @usableFromInline package var fields: [Stamp?]
     /// True if only an insertion brings the object back after a deletion: the table's policy `deleteWins`, which is no
     /// part of the state.
-    package var deletionWins = false
+    @usableFromInline package var deletionWins = false
 
-    package init(
+    @inlinable package init(
         inserted: Stamp? = nil, deleted: Stamp? = nil, earlierDeletions: [Stamp] = [], fields: [Stamp?] = []
     ) {
         self.inserted = inserted
@@ -32,19 +32,19 @@ package struct ObjectRegisters: Equatable, Sendable {
     /// The last deletion that an insertion followed. That insertion began the object anew. Everything written before
     /// the deletion is void, also in columns that the insertion does not mention. So no matter who still remembers the
     /// former values.
-    package var floor: Stamp? {
+    @inlinable package var floor: Stamp? {
         guard let inserted, let deleted else { return nil }
         return deleted < inserted ? deleted : earlierDeletions.last { $0 < inserted }
     }
 
     /// True if the object was deleted and no known write is later, also if a table asks for less.
-    package var isTombstone: Bool {
+    @inlinable package var isTombstone: Bool {
         guard let deleted else { return false }
         return newestWrite.map { $0 < deleted } ?? true
     }
 
     /// The newest insertion or field stamp.
-    package var newestWrite: Stamp? {
+    @inlinable package var newestWrite: Stamp? {
         var newest = inserted
         for case let stamp? in fields where newest.map({ $0 < stamp }) ?? true { newest = stamp }
         return newest
@@ -52,14 +52,14 @@ package struct ObjectRegisters: Equatable, Sendable {
 
     /// An object is alive when something was written later than its deletion. An object whose insertion has not arrived
     /// yet is not: most of its fields are unknown.
-    package var isAlive: Bool {
+    @inlinable package var isAlive: Bool {
         guard let inserted, let newest = deletionWins ? inserted : newestWrite else { return false }
         guard let deleted else { return true }
         return deleted < newest
     }
 
     /// The latest of all registers.
-    package var newest: Stamp? {
+    @inlinable package var newest: Stamp? {
         guard let written = newestWrite else { return deleted }
         return max(written, deleted ?? written)
     }
@@ -68,12 +68,12 @@ package struct ObjectRegisters: Equatable, Sendable {
     package func stamp(of column: Int) -> Stamp? { column < fields.count ? fields[column] : nil }
 
     /// Merges an insertion's stamp, without the fields of the insertion.
-    package mutating func mergeInsertion(_ stamp: Stamp) {
+    @inlinable package mutating func mergeInsertion(_ stamp: Stamp) {
         inserted = inserted.map { max($0, stamp) } ?? stamp
         forgetEarlierDeletions()
     }
 
-    package mutating func mergeDeletion(_ stamp: Stamp) {
+    @inlinable package mutating func mergeDeletion(_ stamp: Stamp) {
         guard let known = deleted, known != stamp else {
             deleted = stamp
             return
@@ -87,13 +87,13 @@ package struct ObjectRegisters: Equatable, Sendable {
     }
 
     /// Of the deletions that an insertion followed only the last matters.
-    private mutating func forgetEarlierDeletions() {
+    @usableFromInline mutating func forgetEarlierDeletions() {
         guard !earlierDeletions.isEmpty, let floor else { return }
         earlierDeletions.removeAll { $0 < floor }
     }
 
     /// Merges a write to a field whose value is decided elsewhere.
-    package mutating func mergeWrite(_ column: Int, _ stamp: Stamp) {
+    @inlinable package mutating func mergeWrite(_ column: Int, _ stamp: Stamp) {
         while fields.count <= column { fields.append(nil) }
         fields[column] = fields[column].map { max($0, stamp) } ?? stamp
     }

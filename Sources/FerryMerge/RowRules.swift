@@ -1,11 +1,11 @@
 import FerryCore
 
 /// Something to which a foreign key can refer: an object, or a tuple of values under a UNIQUE key.
-package struct RowToken: Hashable, Comparable, Sendable {
+@usableFromInline package struct RowToken: Hashable, Comparable, Sendable {
     /// The number of the table in the store's registry.
-    package var table: Int
+    @usableFromInline package var table: Int
     /// The object's ID, or an ID derived from the UNIQUE key and its values.
-    package var id: ObjectID
+    @usableFromInline package var id: ObjectID
 
     @inlinable
     package init(table: Int, id: ObjectID) {

@@ -2,41 +2,47 @@ import FerryCore
 
 /// Values of many rows as read from SQLite. Texts and blobs share a buffer and can be sorted into a different order of
 /// rows. So a reader going column by column finds them side by side.
-package struct ColumnBuffer {
-    private enum Kind: UInt8 {
+@usableFromInline package struct ColumnBuffer {
+    @usableFromInline enum Kind: UInt8 {
         case null, integer, real, text, blob, reference
         /// With its own buffer.
         case largeText, largeBlob
     }
 
     /// A value's bits; for a text or blob the offset and the number of bytes.
-    private struct Cell {
-        var kind: Kind
-        var first: UInt64 = 0
-        var second: UInt64 = 0
+    @usableFromInline struct Cell {
+        @usableFromInline var kind: Kind
+        @usableFromInline var first: UInt64
+        @usableFromInline var second: UInt64
+
+        @inlinable init(kind: Kind, first: UInt64 = 0, second: UInt64 = 0) {
+            self.kind = kind
+            self.first = first
+            self.second = second
+        }
 
         /// The bytes of a text or blob in the shared buffer.
-        var range: Range<Int> { Int(first)..<Int(first + second) }
-        var isInBuffer: Bool { kind == .text || kind == .blob }
+        @inlinable var range: Range<Int> { Int(first)..<Int(first + second) }
+        @inlinable var isInBuffer: Bool { kind == .text || kind == .blob }
     }
 
     /// Larger values have their own buffer, so growing the shared buffer does not copy them.
-    private static let smallBytes = 4 << 10
+    @inlinable static var smallBytes: Int { 4 << 10 }
 
-    private let width: Int
-    private var cells: [Cell] = []
-    private var bytes: [UInt8] = []
-    private var large: [ArraySlice<UInt8>] = []
+    @usableFromInline let width: Int
+    @usableFromInline var cells: [Cell] = []
+    @usableFromInline var bytes: [UInt8] = []
+    @usableFromInline var large: [ArraySlice<UInt8>] = []
     /// Bytes of all values.
-    package private(set) var valueBytes = 0
+    @usableFromInline package internal(set) var valueBytes = 0
 
     /// - Parameter width: number of values in a row.
     package init(width: Int) { self.width = width }
 
-    package mutating func reserveRows(_ count: Int) { cells.reserveCapacity(count * width) }
+    @inlinable package mutating func reserveRows(_ count: Int) { cells.reserveCapacity(count * width) }
 
     /// Appends a value to the incomplete row.
-    package mutating func append(_ value: FieldValue) {
+    @inlinable package mutating func append(_ value: FieldValue) {
         valueBytes += value.byteCount
         switch value {
         case .null: cells.append(Cell(kind: .null))
@@ -49,7 +55,7 @@ package struct ColumnBuffer {
     }
 
     /// Appends a statement's column.
-    package mutating func append(_ row: SQLStatement, _ column: Int32) {
+    @inlinable package mutating func append(_ row: SQLStatement, _ column: Int32) {
         guard let isText = row.isText(column) else { return append(row.value(column)) }
         row.withBytes(column) {
             valueBytes += $0.count
@@ -57,7 +63,7 @@ package struct ColumnBuffer {
         }
     }
 
-    private mutating func appendContent(_ content: UnsafeRawBufferPointer, isText: Bool) {
+    @inlinable mutating func appendContent(_ content: UnsafeRawBufferPointer, isText: Bool) {
         if content.count > Self.smallBytes {
             cells.append(Cell(kind: isText ? .largeText : .largeBlob, first: UInt64(large.count)))
             large.append(ArraySlice(content))
@@ -70,7 +76,7 @@ package struct ColumnBuffer {
 
     /// The values, row by row, sharing their buffer.
     /// - Parameter order: positions of the rows; `nil` for the order of appending.
-    package func values(in order: [Int]?) -> [FieldValue] {
+    @inlinable package func values(in order: [Int]?) -> [FieldValue] {
         var values: [FieldValue] = []
         values.reserveCapacity(cells.count)
         guard let order else {
@@ -95,7 +101,7 @@ package struct ColumnBuffer {
         return values
     }
 
-    private func value(_ cell: Cell, _ content: @autoclosure () -> ArraySlice<UInt8>) -> FieldValue {
+    @inlinable func value(_ cell: Cell, _ content: @autoclosure () -> ArraySlice<UInt8>) -> FieldValue {
         switch cell.kind {
         case .null: .null
         case .integer: .integer(Int64(bitPattern: cell.first))

@@ -5,14 +5,14 @@ import FerryCore
 ///
 /// Statements are finalized at the end of the access: an unfinalized statement stops an app from closing its GRDB pool.
 /// GRDB's own statements and these share the handle and its transaction.
-package final class SQLConnection {
-    package let handle: OpaquePointer
+@usableFromInline package final class SQLConnection {
+    @usableFromInline package let handle: OpaquePointer
     /// The object that opened the connection, if another one did. An app's hook gets that object.
     package private(set) weak var opener: AnyObject?
     /// True if the app's connection enforces foreign keys, during a transaction of Ferry's.
     package var appEnforcesForeignKeys = false
     /// True while triggers and foreign keys are off, for Ferry's own writes.
-    package var isAsFerry = false
+    @usableFromInline package var isAsFerry = false
     private var statements: [String: SQLStatement] = [:]
     /// True if the database stores texts in UTF-16. Then texts are translated in both directions.
     package private(set) lazy var isUTF16 = Self.isUTF16(handle)
@@ -34,7 +34,7 @@ package final class SQLConnection {
 
     /// Returns a reset statement with nothing bound. Equal texts share a statement: do not nest two uses of the same
     /// text.
-    package func prepare(_ sql: String) throws -> SQLStatement {
+    @usableFromInline package func prepare(_ sql: String) throws -> SQLStatement {
         if let statement = statements[sql] {
             statement.reset()
             return statement
@@ -46,13 +46,13 @@ package final class SQLConnection {
 
     /// Makes a statement owned by the caller. The statement must be gone before the database is closed: owners live
     /// inside a single access.
-    package func makeStatement(_ sql: String) throws -> SQLStatement { try SQLStatement(sql, on: self) }
+    @usableFromInline package func makeStatement(_ sql: String) throws -> SQLStatement { try SQLStatement(sql, on: self) }
 
     /// Finalizes all statements.
     package func finalizeStatements() { statements.removeAll() }
 
     /// Runs a statement with parameter values.
-    package func execute(_ sql: String, _ values: FieldValue...) throws {
+    @usableFromInline package func execute(_ sql: String, _ values: FieldValue...) throws {
         try execute(sql, values)
     }
 
@@ -63,7 +63,7 @@ package final class SQLConnection {
     }
 
     /// Runs statements separated by semicolons.
-    package func executeScript(_ sql: String) throws {
+    @usableFromInline package func executeScript(_ sql: String) throws {
         let code = sqlite3_exec(handle, sql, nil, nil, nil)
         if code != SQLITE_OK { throw error(code, while: sql) }
     }
@@ -82,7 +82,7 @@ package final class SQLConnection {
     }
 
     /// The first column of the first row; `nil` without a row.
-    package func firstValue(_ sql: String, _ values: FieldValue...) throws -> FieldValue? {
+    @inlinable package func firstValue(_ sql: String, _ values: FieldValue...) throws -> FieldValue? {
         let statement = try prepare(sql)
         defer { statement.reset() }
         for (index, value) in values.enumerated() { statement.bind(value, Int32(index + 1)) }
@@ -90,16 +90,16 @@ package final class SQLConnection {
     }
 
     /// The first column of the first row as an integer; 0 without a row or for NULL.
-    package func count(_ sql: String, _ values: FieldValue...) throws -> Int { try count(sql, values: values) }
+    @inlinable package func count(_ sql: String, _ values: FieldValue...) throws -> Int { try count(sql, values: values) }
 
-    package func count(_ sql: String, values: [FieldValue]) throws -> Int {
+    @inlinable package func count(_ sql: String, values: [FieldValue]) throws -> Int {
         let statement = try prepare(sql)
         defer { statement.reset() }
         for (index, value) in values.enumerated() { statement.bind(value, Int32(index + 1)) }
         return try statement.step() ? statement.int(0) : 0
     }
 
-    package func forEachRow(_ sql: String, _ values: [FieldValue] = [], _ body: (SQLStatement) throws -> Void) throws {
+    @inlinable package func forEachRow(_ sql: String, _ values: [FieldValue] = [], _ body: (SQLStatement) throws -> Void) throws {
         let statement = try prepare(sql)
         defer { statement.reset() }
         for (index, value) in values.enumerated() { statement.bind(value, Int32(index + 1)) }
@@ -118,11 +118,11 @@ package final class SQLConnection {
     }
 
     /// The number of rows changed by the last statement.
-    package var changedRowCount: Int { Int(sqlite3_changes(handle)) }
+    @inlinable package var changedRowCount: Int { Int(sqlite3_changes(handle)) }
 
     /// True if a transaction is open; false after SQLite rolled back on its own:
     /// https://www.sqlite.org/lang_transaction.html#response_to_errors_within_a_transaction
-    package var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+    @inlinable package var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
     /// The value of `last_insert_rowid()`. An app may share the connection, so Ferry's transactions restore the app's
     /// value. https://www.sqlite.org/c3ref/set_last_insert_rowid.html
@@ -132,7 +132,7 @@ package final class SQLConnection {
     }
 
     /// Runs `body` inside a savepoint; rolls the savepoint back after an error.
-    package func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
+    @inlinable package func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
         try execute("SAVEPOINT ferry")
         do {
             let result = try body()
@@ -151,7 +151,7 @@ package final class SQLConnection {
     /// Without this, a database in WAL mode may lose commits under `synchronous = NORMAL`. A database with a rollback
     /// journal may lose its last commit even under FULL, because nothing makes the journal's removal durable:
     /// https://www.sqlite.org/pragma.html#pragma_synchronous
-    package func durably<Result>(_ body: () throws -> Result) throws -> Result {
+    @inlinable package func durably<Result>(_ body: () throws -> Result) throws -> Result {
         let present = try count("PRAGMA synchronous")
         if present >= 3 { return try body() }
         try executeScript("PRAGMA synchronous = EXTRA")
@@ -161,13 +161,13 @@ package final class SQLConnection {
     }
 
     /// Turns all triggers of this connection on or off.
-    package func setTriggersEnabled(_ enabled: Bool) throws {
+    @usableFromInline package func setTriggersEnabled(_ enabled: Bool) throws {
         let code = ferry_sqlite3_enable_triggers(handle, enabled ? 1 : 0, nil)
         if code != SQLITE_OK { throw error(code, while: "SQLITE_DBCONFIG_ENABLE_TRIGGER") }
     }
 
     /// Runs `body` with all triggers of this connection off, as for Ferry's writes.
-    package func withoutTriggers<Result>(_ body: () throws -> Result) throws -> Result {
+    @inlinable package func withoutTriggers<Result>(_ body: () throws -> Result) throws -> Result {
         if isAsFerry { return try body() }
         try setTriggersEnabled(false)
         let result = Swift.Result { try body() }
@@ -178,7 +178,7 @@ package final class SQLConnection {
     /// SQLite's message for the last failed call.
     package var lastMessage: String { String(cString: sqlite3_errmsg(handle)) }
 
-    package func error(_ code: Int32, while sql: String) -> FerryError {
+    @usableFromInline package func error(_ code: Int32, while sql: String) -> FerryError {
         let message = String(cString: sqlite3_errmsg(handle))
         return Self.error(code, message: message, while: sql)
     }
@@ -259,7 +259,7 @@ extension SQLConnection {
 }
 
 /// A statement prepared at the first use, for a hot path. Saves a lookup by text.
-package final class LazyStatement {
+@usableFromInline package final class LazyStatement {
     @usableFromInline let sql: String
     @usableFromInline let connection: SQLConnection
     @usableFromInline @exclusivity(unchecked) var statement: SQLStatement?

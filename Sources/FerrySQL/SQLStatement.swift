@@ -10,8 +10,8 @@ import FerryCore
 /// allocates nothing. Exception: with `bind(lasting:_:)` the caller keeps the bytes.
 ///
 /// Not thread-safe; lives inside a single access to the database.
-package final class SQLStatement {
-    package let handle: OpaquePointer
+@usableFromInline package final class SQLStatement {
+    @usableFromInline package let handle: OpaquePointer
     @usableFromInline unowned let connection: SQLConnection
     /// True if SQLite must translate texts to UTF-8, because the database stores UTF-16.
     @usableFromInline let translatesText: Bool

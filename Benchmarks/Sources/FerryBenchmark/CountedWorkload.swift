@@ -24,6 +24,9 @@ enum CountedWorkload: String, CaseIterable {
     case songsReplayDeletions = "songs-replay-deletions"
     case songsReplayConflicts = "songs-replay-conflicts"
     case shopReplayDeletions = "shop-replay-deletions"
+    /// Changesets of one row: packed one by one, and replayed together.
+    case smallPacks = "small-packs"
+    case smallReplay = "small-replay"
     /// A sync that finds nothing.
     case nothingNew = "nothing-new"
 
@@ -62,6 +65,7 @@ func countedEntry() {
 private struct CountedRun {
     let place: Place
     private static let rows = 2000
+    private static let changesets = 100
 
     /// The environment of a device: the computer's clock and files, and random numbers that repeat.
     private func environment(_ seed: UInt64) -> ReplicaEnvironment {
@@ -122,11 +126,19 @@ private struct CountedRun {
             return try count { try first.pack() }
         default: try first.sync()
         }
+        func small() throws {
+            for index in 0..<Self.changesets {
+                try workload.update(first.app, first: index, count: 1, transactionSize: 1)
+                try first.pack()
+            }
+        }
+        if counted == .smallPacks { return try count(small) }
         if counted == .songsJoin { return try count { _ = try joining() } }
         let second = try joining()
         try first.sync()
         switch counted {
         case .songsReplayUpdates: try update()
+        case .smallReplay: try small()
         case .songsReplayConflicts:
             try workload.update(
                 second.app, first: workload.updatableRows, count: workload.updatableRows, transactionSize: 1000)

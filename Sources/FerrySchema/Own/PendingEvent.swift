@@ -23,9 +23,9 @@ package enum PendingEvent: Int {
 }
 
 /// The column `mask` of `ferry_pending`: which columns of a row changed.
-package enum ColumnMask {
+@usableFromInline package enum ColumnMask {
     /// Columns per mask. The mask's low 32 bits are columns; the bits above give the group of 32.
-    package static let groupSize = 32
+    @inlinable package static var groupSize: Int { 32 }
 
     /// The mask for a single changed column.
     package static func mask(of column: Int) -> Int64 {
@@ -49,7 +49,7 @@ package enum ColumnMask {
     }
 
     /// The changed columns named by a mask.
-    package static func columns(of mask: Int64) -> some Sequence<Int> {
+    @inlinable package static func columns(of mask: Int64) -> some Sequence<Int> {
         let first = Int(mask >> groupSize) * groupSize
         return (0..<groupSize).lazy.filter { mask >> Int64($0) & 1 != 0 }.map { first + $0 }
     }

@@ -2,8 +2,8 @@ import FerryCore
 
 /// Values by column number. Storage is dense: a table's columns are few and numbered from 0, and every row passes
 /// through here. An absent column differs from a column with NULL.
-package struct ColumnValues: Equatable, Sendable, ExpressibleByDictionaryLiteral, Sequence {
-    package typealias Element = (key: Int, value: FieldValue)
+@frozen @usableFromInline package struct ColumnValues: Equatable, Sendable, ExpressibleByDictionaryLiteral, Sequence {
+    @usableFromInline package typealias Element = (key: Int, value: FieldValue)
 
     /// A dedicated enumeration instead of `Optional`: the compiler then generates code to copy and destroy slots. For
     /// an array of optionals the runtime is asked about each element.
@@ -114,7 +114,7 @@ package struct ColumnValues: Equatable, Sendable, ExpressibleByDictionaryLiteral
     @inlinable package func hasAny(of columns: [Int]) -> Bool { columns.contains(where: has) }
 
     /// Iterates columns with values, by ascending column.
-    package struct Iterator: IteratorProtocol {
+    @frozen @usableFromInline package struct Iterator: IteratorProtocol {
         @usableFromInline let values: ColumnValues
         @usableFromInline var column = 0
 

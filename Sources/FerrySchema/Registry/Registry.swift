@@ -7,8 +7,8 @@ import FerrySQL
 /// - A table is found by name *and* identity; a name may have several generations.
 /// - At most the shown generation of a table is local (`isLocal`).
 /// - Tables do not change after `init`. Tracking sets `news` and `leftOut` later.
-package struct Registry: Sendable {
-    package private(set) var tables: [Int: TrackedTable] = [:]
+@usableFromInline package struct Registry: Sendable {
+    @usableFromInline package private(set) var tables: [Int: TrackedTable] = [:]
     /// The shown or last shown generation of each table, by name in lower case.
     private var numbers: [String: Int] = [:]
     /// All generations of each table.

@@ -15,7 +15,7 @@ import FerrySQL
 ///   and `foreignKeys` at the call of `finish`.
 /// - `keyColumnIDs` is empty exactly for a mapped table.
 /// - `identityCollations` and `keyCollations` have an entry for each key column, in key order.
-package final class TrackedTable: @unchecked Sendable {
+@usableFromInline package final class TrackedTable: @unchecked Sendable {
     /// The registered number.
     package let id: Int
     /// The name under which the table travels.
@@ -26,7 +26,7 @@ package final class TrackedTable: @unchecked Sendable {
     /// True if this database has the table. A peer's newer schema may name tables missing here.
     @exclusivity(unchecked) package var isLocal: Bool
     /// Every registered column, at the index equal to the column's number.
-    @exclusivity(unchecked) package var columns: [TrackedColumn]
+    @exclusivity(unchecked) @usableFromInline package var columns: [TrackedColumn]
     /// The primary key's columns in the local table.
     @exclusivity(unchecked) package var keyColumns: [String]
     @exclusivity(unchecked) package var foreignKeys: [TrackedForeignKey] = []
@@ -47,9 +47,9 @@ package final class TrackedTable: @unchecked Sendable {
     /// The parent keys used by foreign keys of local tables.
     @exclusivity(unchecked) package var localParentKeys: [LocalParentKey] = []
     /// True for an `INTEGER PRIMARY KEY`.
-    @exclusivity(unchecked) package var isIntegerKey = false
+    @exclusivity(unchecked) @usableFromInline package var isIntegerKey = false
     @exclusivity(unchecked) package var isAutoincrement = false
-    @exclusivity(unchecked) package var isWithoutRowID = false
+    @exclusivity(unchecked) @usableFromInline package var isWithoutRowID = false
     /// Affinity and collation of a mapped key. A mapped key is no column of the objects.
     @exclusivity(unchecked) package var mappedKey = (affinity: SchemaColumn.Affinity.integer, collation: "BINARY")
     /// True for a single key column with a default. SQLite never uses the default of a rowid.
@@ -90,7 +90,7 @@ package final class TrackedTable: @unchecked Sendable {
     }
 
     /// The placeholder for an unregistered number: not local, without columns and without a state.
-    package static func absent(_ number: Int) -> TrackedTable {
+    @usableFromInline package static func absent(_ number: Int) -> TrackedTable {
         TrackedTable(id: number, name: "", identity: .surrogate, isLocal: false, columns: [], keyColumns: ["key"])
     }
 
@@ -113,7 +113,7 @@ package final class TrackedTable: @unchecked Sendable {
     package let isMapped: Bool
 
     /// The numbers of the key's columns, if object IDs are derived from them; empty otherwise.
-    @exclusivity(unchecked) package private(set) var keyColumnIDs: [Int] = []
+    @exclusivity(unchecked) @usableFromInline package internal(set) var keyColumnIDs: [Int] = []
     /// The collations under which key values derive the same ID, in key order. SQLite's own comparison may differ: two
     /// IDs may be a single row to SQLite, or an ID two rows. If SQLite's equality is coarser, the key is also claimed
     /// (`KeyEquality.indexName`).
@@ -297,12 +297,12 @@ package final class TrackedTable: @unchecked Sendable {
     package var keyList: String { keyColumns.map(quoted).joined(separator: ", ") }
 }
 
-package struct TrackedColumn: Sendable {
+@usableFromInline package struct TrackedColumn: Sendable {
     package var id: Int
-    package var name: String
+    @usableFromInline package var name: String
     /// The present local name of a renamed key column or of a variant, and the travelling name of a renamed column.
     package var presentName: String?
-    package var formerName: String?
+    @usableFromInline package var formerName: String?
     /// True if the local table has a column of this name with a different meaning.
     package var isHidden = false
     /// The same local column under former meanings, and columns that this one replaced in a migration.
@@ -316,20 +316,20 @@ package struct TrackedColumn: Sendable {
     /// True for a column that has taken another column's place, because its values mean something else.
     package var isVariant: Bool { ColumnMeaning.base(of: travellingName) != nil }
     /// True if the local table has the column and values travel.
-    package var isLocal: Bool
-    package var affinity: SchemaColumn.Affinity = .blob
+    @usableFromInline package var isLocal: Bool
+    @usableFromInline package var affinity: SchemaColumn.Affinity = .blob
     package var collation = "BINARY"
     /// The number of the mapped table referred to; values then travel as references.
     package var reference: Int?
     /// The affinity of the parent key.
-    package var keyAffinity = SchemaColumn.Affinity.blob
+    @usableFromInline package var keyAffinity = SchemaColumn.Affinity.blob
     /// True if no foreign key ensures a parent row.
     package var isUnchecked = false
     package var defaultSQL: String?
     /// True if travelling rows may hold NULL here: neither NOT NULL nor in the key.
     package var mayBeNull = true
     /// How concurrent writes merge.
-    package var policy = ColumnPolicy.lastWriterWins
+    @usableFromInline package var policy = ColumnPolicy.lastWriterWins
 
     package init(
         id: Int, name: String, presentName: String? = nil, formerName: String? = nil, isHidden: Bool = false,

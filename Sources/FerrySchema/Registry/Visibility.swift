@@ -1,7 +1,7 @@
 import FerryCore
 
 /// How an object is shown (the column `shown` of the object's state).
-package enum Visibility: Int {
+@usableFromInline package enum Visibility: Int {
     /// Without a row and without an anomaly: deleted, or only referred to so far.
     case none = 0
     /// A row as the state says.
@@ -22,16 +22,16 @@ package enum Visibility: Int {
     package static let way = way(in: "")
     /// - Parameter row: the alias of the state's row, with a period.
     package static func way(in row: String) -> String { "(\(row)shown & \(ways))" }
-    private static let ways = 7
+    @inlinable static var ways: Int { 7 }
     /// The column's bit for a known deletion.
-    package static let deletion = 8
+    @inlinable package static var deletion: Int { 8 }
     /// The column's value for a deletion only: no row, and nothing alive.
-    package static let tombstone = deletion | 16
+    @inlinable package static var tombstone: Int { deletion | 16 }
     /// The condition for tombstones, as in their index.
     package static let tombstoneCondition = "shown = \(tombstone)"
 
     /// - Parameter code: the column's value.
-    package init?(code: Int) {
+    @inlinable package init?(code: Int) {
         guard code & ~(Self.ways | Self.tombstone) == 0 else { return nil }
         self.init(rawValue: code & Self.ways)
     }

@@ -4,19 +4,19 @@ import FerryCore
 ///
 /// Each word is absorbed by a step that loses nothing of the state (exclusive or, multiplication by an odd number,
 /// shift). The end is MurmurHash3's finalizer (Austin Appleby, public domain).
-package struct WordHash {
-    private var state: UInt64 = 0x9e37_79b9_7f4a_7c15
+@frozen @usableFromInline package struct WordHash {
+    @usableFromInline var state: UInt64 = 0x9e37_79b9_7f4a_7c15
 
-    package mutating func absorb(_ word: UInt64) {
+    @inlinable package mutating func absorb(_ word: UInt64) {
         state = (state ^ word) &* 0xff51_afd7_ed55_8ccd
         state ^= state >> 32
     }
 
     /// Absorbs a string's UTF-8.
-    package mutating func absorb(_ string: String) { absorb(Array(string.utf8)[...]) }
+    @inlinable package mutating func absorb(_ string: String) { absorb(Array(string.utf8)[...]) }
 
     /// Absorbs the count, then words of eight bytes, least significant byte first; fills the last word with zeros.
-    package mutating func absorb(_ bytes: ArraySlice<UInt8>) {
+    @inlinable package mutating func absorb(_ bytes: ArraySlice<UInt8>) {
         absorb(UInt64(bytes.count))
         bytes.withUnsafeBytes { buffer in
             var offset = 0
@@ -34,7 +34,7 @@ package struct WordHash {
     }
 
     /// Absorbs the tag, then the content.
-    package mutating func absorb(_ value: FieldValue) {
+    @inlinable package mutating func absorb(_ value: FieldValue) {
         absorb(UInt64(value.tag))
         switch value {
         case .null: break
@@ -48,7 +48,7 @@ package struct WordHash {
         }
     }
 
-    package var value: UInt64 {
+    @inlinable package var value: UInt64 {
         var hash = state
         hash ^= hash >> 33
         hash = hash &* 0xff51_afd7_ed55_8ccd
@@ -59,12 +59,11 @@ package struct WordHash {
     }
 
     /// The hash after a further word.
-    package func adding(_ word: UInt64) -> UInt64 {
+    @inlinable package func adding(_ word: UInt64) -> UInt64 {
         var hash = self
         hash.absorb(word)
         return hash.value
     }
 
-    package init() {
-    }
+    @inlinable package init() {}
 }
