@@ -71,15 +71,19 @@ struct Republication {
     func findDeletions() throws -> Set<RowToken> {
         var found: Set<RowToken> = []
         for table in access.registry.parentsFirst {
-            var ids: [ObjectID] = []
+            // A device may know very many deletions: their states are read in passing.
             try access.connection.forEachRow(
-                "SELECT object FROM \(table.objectTable) WHERE shown & \(Visibility.deletion) ORDER BY object"
-            ) { if let id: ObjectID = $0.id(0) { ids.append(id) } }
-            for id in ids {
-                let registers = try access.objects(of: table.id).load(id).registers
+                """
+                SELECT object, state FROM \(table.objectTable)
+                WHERE shown & \(Visibility.deletion) AND state IS NOT NULL ORDER BY object
+                """
+            ) { row in
+                guard let id: ObjectID = row.id(0) else { return }
+                var registers = try StateCodec.decode(row.bytes(1), device: { try access.devices.device($0) }).registers
+                registers.deletionWins = table.deletionWins
                 guard !registers.isAlive, let deleted = registers.deleted, deleted.device != access.device,
                     registers.inserted?.device == access.device
-                else { continue }
+                else { return }
                 found.insert(RowToken(table: table.id, id: id))
             }
         }
