@@ -57,7 +57,8 @@ struct InitCommand: DatabaseCommand {
     func perform(_ console: Console) throws {
         if !open {
             SecretInput.protectMemory()
-            try recovery.check(console, for: argument.database, command: command, canBeOpen: true)
+            try recovery.check(
+                console, for: argument.database, in: folder.container, command: command, canBeOpen: true)
         }
         let store = try Store(path: argument.database)
         let report = try ProgressBar.during(console) { progress in

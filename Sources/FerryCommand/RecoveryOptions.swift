@@ -32,10 +32,13 @@ struct RecoveryOptions: ParsableArguments {
     /// Makes sure there is a place for the code, before anything is made.
     /// - Parameters:
     ///   - database: gives the proposed name of the code's file.
+    ///   - container: the path of the shared folder, or the place of a remote container.
     ///   - command: the person's command, for the proposal.
     ///   - canBeOpen: whether `--open` is a second way out.
-    /// - Throws: `invalidArgument` if nobody would see the code, and for an existing file.
-    func check(_ console: Console, for database: String, command: String, canBeOpen: Bool) throws {
+    /// - Throws: `invalidArgument` if nobody would see the code, and for an existing file; `keyExposed` for a file in the folder.
+    func check(
+        _ console: Console, for database: String, in container: String, command: String, canBeOpen: Bool
+    ) throws {
         if noRecovery { return }
         if let recoveryTo {
             guard !FileManager.default.fileExists(atPath: recoveryTo) else {
@@ -43,7 +46,7 @@ struct RecoveryOptions: ParsableArguments {
                     .invalidArgument, "There is a file at \(recoveryTo) already. Choose another one for the code.",
                     path: recoveryTo)
             }
-            return
+            return try Replica.refuseRecoveryCode(at: recoveryTo, inside: container)
         }
         guard !console.isJSON, isatty(STDOUT_FILENO) != 0 else {
             let name = ((database as NSString).lastPathComponent as NSString).deletingPathExtension + ".recovery"

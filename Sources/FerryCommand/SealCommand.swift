@@ -72,10 +72,10 @@ struct SealCommand: DatabaseCommand {
     func perform(_ console: Console) throws {
         if clean { return try removeFormerFiles(console) }
         SecretInput.protectMemory()
-        try recovery.check(
-            console, for: argument.database,
-            command: "ferry seal \(Wording.shellWord(argument.database))" + (anew ? " --anew" : ""), canBeOpen: false)
         let replica = try Replica(path: argument.database)
+        try recovery.check(
+            console, for: argument.database, in: replica.identity.containerPath,
+            command: "ferry seal \(Wording.shellWord(argument.database))" + (anew ? " --anew" : ""), canBeOpen: false)
         let report = try replica.seal(recovery: recovery.keeper(console), anew: anew, anyway: anyway)
         if console.isJSON { return try console.emit(Report(report: report, recovery: recovery.word)) }
         let others = report.accepted.filter { $0.device != report.formerDevice }.count

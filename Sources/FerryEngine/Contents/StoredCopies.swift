@@ -3,8 +3,8 @@ import FerryContent
 import FerryCore
 import FerryStore
 
-/// Copies of contents just stored, whole beside the database: as many as this device would fetch automatically. Otherwise the next pass
-/// would read the contents from this device's own packs, in a storage over the network.
+/// Copies of contents just stored, whole beside the database: as many as this device keeps. No other device may have fetched them, so
+/// the folder's packs would be the last ones. And no pass reads them from the packs, in a storage over the network.
 struct StoredCopies {
     private let replica: Replica
     private let settings: ContentSettings
@@ -40,7 +40,7 @@ struct StoredCopies {
 
     /// Short contents stand in their rows.
     private func isKept(_ content: ContentWriter.Stored) -> Bool {
-        content.byteCount > ContentList.inlineBytes && content.byteCount <= min(settings.fetchBytes ?? .max, room)
+        content.byteCount > ContentList.inlineBytes && content.byteCount <= room
     }
 
     /// - Throws: `damagedFile` where the file's bytes have changed.

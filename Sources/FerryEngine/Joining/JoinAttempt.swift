@@ -104,15 +104,16 @@ struct JoinAttempt {
             compared: compared,
             matchingKeys: rows?.matchingKeys ?? 0, removed: rows?.removed ?? 0, conflicts: hasRows ? sync.conflicts : 0,
             hidden: status.hidden, waiting: sync.waiting, plainReferences: try store.plainReferences(),
-            rowsWithoutKey: rowsWithoutKey, refusedSchemas: schema.refused, emptyNotes: emptyNotes(leftOut),
+            rowsWithoutKey: rowsWithoutKey, refusedSchemas: schema.refused, emptyNotes: try emptyNotes(leftOut, store),
             durationMilliseconds: environment.clock.milliseconds() - start)
         return (replica, report)
     }
 
     /// The tables of migration tools made and not filled by this join.
-    private func emptyNotes(_ leftOut: [LeftOutTable]) -> [String]? {
-        let notes = (leftOut + schema.created.leftOut).map(\.name).filter { name in
-            BookkeepingTables.contains(name) && schema.created.tables.contains { equalNames($0, name) }
+    private func emptyNotes(_ leftOut: [LeftOutTable], _ store: Store) throws -> [String]? {
+        let names = (leftOut + schema.created.leftOut).map(\.name)
+        let notes = try store.notesOfMigrations(among: names).filter { name in
+            schema.created.tables.contains { equalNames($0, name) }
                 && !schema.created.filled.contains { equalNames($0, name) }
         }
         return notes.isEmpty ? nil : notes

@@ -173,6 +173,15 @@ extension Replica {
                 + "`ferry keys … renew`.", path: place)
     }
 
+    /// Refuses a recovery code inside the shared folder: whoever has the folder could let devices in.
+    package static func refuseRecoveryCode(at file: String, inside containerPath: String) throws {
+        guard absolutePath(file).hasPrefix(absolutePath(containerPath) + "/") else { return }
+        throw FerryError(
+            .keyExposed,
+            "The file for the recovery code, \(file), is inside the shared folder: everybody who has the folder would have the code. "
+                + "Choose a file outside of \(containerPath).", path: file)
+    }
+
     static func checkedName(_ name: String?) throws -> String {
         let chosen = name ?? ProcessInfo.processInfo.hostName
         if chosen.isEmpty || chosen.utf8.count > Head.maximumNameBytes {

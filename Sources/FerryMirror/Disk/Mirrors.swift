@@ -97,7 +97,7 @@ package struct Mirrors: Sendable {
         URL(fileURLWithPath: directory).resolvingSymlinksInPath().path
     }
 
-    /// Refuses a directory around the database, or overlapping with the container or an existing mirror.
+    /// Refuses a directory around the database, or overlapping with the container, the secret keys or an existing mirror.
     private func check(_ path: String) throws {
         func overlaps(_ other: String) -> Bool {
             let (one, two) = (Self.asFolder(path), Self.asFolder(Self.resolved(other)))
@@ -108,6 +108,13 @@ package struct Mirrors: Sendable {
             throw FerryError(
                 .invalidArgument,
                 "The directory \(path) and the shared folder \(container) lie in each other. Choose another directory.",
+                path: path)
+        }
+        if let keys = replica.environment.keys.place, overlaps(keys) {
+            throw FerryError(
+                .keyExposed,
+                "The directory of the secret keys, \(keys), and \(path) lie in each other: the keys would become documents, on all "
+                    + "devices. Choose a directory without them, or another place for the keys (FERRY_KEYS).",
                 path: path)
         }
         let database = Self.resolved(replica.store.path)

@@ -8,26 +8,55 @@ package struct BookkeepingTables {
 
     package init(_ connection: SQLConnection) { self.connection = connection }
 
-    /// The names, in lower case.
+    /// The names that only such a tool uses, in lower case. Each line names the tools, as their documentation does.
     package static let names: Set<String> = [
-        "grdb_migrations", "schema_migrations", "ar_internal_metadata", "alembic_version", "django_migrations",
-        "knex_migrations", "knex_migrations_lock", "room_master_table", "__efmigrationshistory", "_prisma_migrations",
-        "android_metadata",
+        // GRDB; Rails, and everybody who took its name over; Room and Android
+        "grdb_migrations", "schema_migrations", "ar_internal_metadata", "room_master_table", "android_metadata",
+        // Alembic, yoyo, peewee-migrate; Django; aerich
+        "alembic_version", "_yoyo_migration", "_yoyo_log", "_yoyo_version", "yoyo_lock", "migratehistory",
+        "django_migrations", "aerich",
+        // Knex, Prisma, Sequelize, Drizzle, Kysely, MikroORM; Cloudflare's D1
+        "knex_migrations", "knex_migrations_lock", "_prisma_migrations", "sequelizemeta", "sequelizedata",
+        "__drizzle_migrations", "kysely_migration", "kysely_migration_lock", "mikro_orm_migrations", "d1_migrations",
+        // Entity Framework, FluentMigrator; Flyway, Liquibase
+        "__efmigrationshistory", "__efmigrationslock", "versioninfo", "flyway_schema_history", "databasechangelog",
+        "databasechangeloglock",
+        // Doctrine, Phinx; goose, Atlas; Diesel, sqlx, SeaORM, Refinery; Vapor's Fluent
+        "doctrine_migration_versions", "phinxlog", "goose_db_version", "atlas_schema_revisions",
+        "__diesel_schema_migrations", "_sqlx_migrations", "seaql_migrations", "refinery_schema_history",
+        "_fluent_migrations", "_fluent_enums",
     ]
 
-    package static func contains(_ name: String) -> Bool { names.contains(foldedName(name)) }
+    /// Names that a person may use as well: with the columns that a tool gives the table, in lower case.
+    private static let shapes: [String: [Set<String>]] = [
+        // TypeORM; Laravel
+        "migrations": [["id", "timestamp", "name"], ["id", "migration", "batch"]],
+        // Piccolo
+        "migration": [["id", "name", "app_name", "ran_on"]],
+    ]
+
+    /// - Parameter columns: the names of all columns of the table.
+    package static func contains(_ name: String, columns: [String]) -> Bool {
+        let name = foldedName(name)
+        return names.contains(name) || shapes[name]?.contains(Set(columns.map(foldedName))) ?? false
+    }
+
+    /// True if the table is in the database, and a migration tool notes in it what the tool has run.
+    package func contains(_ table: String) throws -> Bool {
+        let all = try connection.rows("SELECT name FROM pragma_table_xinfo(?)", .text(table)).map { $0[0].text }
+        return !all.isEmpty && Self.contains(table, columns: all)
+    }
 
     /// Reads the rows of all such tables of the database, in the order of the tables' names.
     /// - Returns: nothing where there are more than a schema can have.
     package func read() throws -> [BookkeepingRows] {
         var tables: [String] = []
         try connection.forEachRow("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name") { row in
-            let name = row.string(0)
-            if Self.contains(name) { tables.append(name) }
+            tables.append(row.string(0))
         }
         var (values, bytes) = (0, 0)
         var read: [BookkeepingRows] = []
-        for table in tables {
+        for table in tables where try contains(table) {
             let columns = try columns(of: table)
             if columns.isEmpty { continue }
             // Characters of a text are at most as many as its bytes: what is too much is not read into memory.
@@ -57,7 +86,8 @@ package struct BookkeepingTables {
     /// Fills tables that were made from a record, and are empty. What does not fit is left out: a table is filled as a whole or
     /// stays empty. No trigger runs: a table with one stays empty.
     ///
-    /// The record comes from the container, so only the known tables are filled.
+    /// The record comes from the container, so only the known tables are filled. Where a table travels, by an earlier version of
+    /// Ferry, its rows come like all rows.
     /// - Parameter created: the names of the tables that were made.
     /// - Returns: the names of the filled tables.
     package func fill(_ created: [String], from record: SchemaRecord) throws -> [String] {
@@ -66,7 +96,9 @@ package struct BookkeepingTables {
             let hasTrigger = record.statements.contains {
                 $0.type == "trigger" && equalNames($0.table, table.table)
             }
-            guard Self.contains(table.table), !hasTrigger, created.contains(where: { equalNames($0, table.table) }),
+            let travels = record.tracked.contains { equalNames($0.statementName, table.table) }
+            guard try contains(table.table), !travels, !hasTrigger,
+                created.contains(where: { equalNames($0, table.table) }),
                 table.rows.allSatisfy({ $0.count == table.columns.count })
             else { continue }
             let names = table.columns.map(quoted).joined(separator: ", ")

@@ -101,6 +101,8 @@ package struct ColumnMeanings {
                 let known = generations.meanings["\(table.id)"]?[name]
                 // A column that never referred to anything has no meaning.
                 if known == nil, target.isEmpty, column.reference == nil { continue }
+                // The foreign key is gone, and the column refers to the same rows.
+                if let known, !known.target.isEmpty, target.isEmpty, column.reference != nil { continue }
                 let isObject = column.reference != nil
                 // A column without a target so far had values of its own. An earlier Ferry recorded no meanings.
                 let hadValues = try areRecorded && digests.columns(of: table.id).contains(column.id)

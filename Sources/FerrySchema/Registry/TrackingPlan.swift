@@ -72,9 +72,9 @@ package struct TrackingPlan: Equatable {
         // Tables travelling under an earlier version of Ferry go on travelling.
         let going = elsewhere.union(selection.travelling.map(foldedName))
         for table in schema.tables {
-            let ofCoreData = going.contains(foldedName(table.name)) ? nil : Self.reasonOfCoreData(table, schema)
+            let ofApp = going.contains(foldedName(table.name)) ? nil : Self.reasonOfApp(table, schema)
             let ofKey = collations[foldedName(table.name)].flatMap { Self.reason(ofKey: table, $0) }
-            if let reason = Self.reasonToLeaveOut(table, selection) ?? ofCoreData ?? ofKey {
+            if let reason = Self.reasonToLeaveOut(table, selection) ?? ofApp ?? ofKey {
                 leftOut.append(LeftOutTable(name: table.name, reason: reason))
             } else {
                 tracked.append(TrackedTableRecord(name: table.name, identity: .surrogate))
@@ -117,7 +117,7 @@ package struct TrackingPlan: Equatable {
         }
         for name in selection.only ?? [] {
             guard let table = schema.table(name),
-                let reason = reasonToLeaveOut(table, TableSelection()) ?? reasonOfCoreData(table, schema)
+                let reason = reasonToLeaveOut(table, TableSelection()) ?? reasonOfApp(table, schema)
             else { continue }
             throw FerryError(.unsupportedTable, "The table “\(name)” cannot travel: \(reason).")
         }
@@ -132,8 +132,12 @@ package struct TrackingPlan: Equatable {
             + "database tells more keys apart; give the column that collation again"
     }
 
-    private static func reasonOfCoreData(_ table: SchemaTable, _ schema: Schema) -> String? {
-        CoreDataTables.areThere(in: schema) ? CoreDataTables.reasonToStay(table.name) : nil
+    /// The reason to leave out a table that describes this database's own file.
+    private static func reasonOfApp(_ table: SchemaTable, _ schema: Schema) -> String? {
+        if BookkeepingTables.contains(table.name, columns: table.columns.map(\.name)) {
+            return "notes this database's own migrations"
+        }
+        return CoreDataTables.areThere(in: schema) ? CoreDataTables.reasonToStay(table.name) : nil
     }
 
     private static func reasonToLeaveOut(_ table: SchemaTable, _ selection: TableSelection) -> String? {
@@ -143,7 +147,6 @@ package struct TrackingPlan: Equatable {
         case .shadow: return "belongs to a virtual table"
         case .table: break
         }
-        if BookkeepingTables.contains(table.name) { return "notes this database's own migrations" }
         if OwnNames.isTravelling(table.name, columns: table.columns.map(\.name)) { return nil }
         if SchemaReader.isReserved(table) {
             return "its name begins with ferry_, as only Ferry's own may that travel"

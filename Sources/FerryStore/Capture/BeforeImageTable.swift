@@ -29,7 +29,16 @@ struct BeforeImageTable {
         return made
     }
 
-    /// Updates the table to the present columns. The content stays, except for dropped columns.
+    /// What rows that were deleted before Ferry knew a column showed in it: its default, as all rows that are older than a column.
+    private func defaults(of columns: [TrackedColumn]) throws -> [(name: String, value: FieldValue)] {
+        try columns.compactMap { column in
+            guard let sql = column.defaultSQL else { return nil }
+            let value = try connection.firstValue("SELECT \(sql)") ?? .null
+            return ("c\(column.id)", value.taken(by: column.affinity))
+        }
+    }
+
+    /// Updates the table to the present columns. The content stays, except for dropped columns. A new column has its default.
     /// - Returns: the new columns. A column that comes back counts as new, and so does a renamed column.
     func alter(_ renamed: ColumnOrigins.Renamed) throws -> [TrackedColumn] {
         let name = table.beforeImageTable
@@ -52,7 +61,11 @@ struct BeforeImageTable {
             try connection.executeScript("CREATE TEMP TABLE ferry_aside_\(table.id) AS SELECT \(former) FROM \(name)")
             try connection.executeScript("DROP TABLE main.\(name)")
             try connection.executeScript(StoreTables.createOldRowsTable(table))
-            try connection.executeScript("INSERT INTO \(name)(\(kept)) SELECT \(kept) FROM \(aside)")
+            let defaults = try defaults(of: added.filter { column in !sources.contains { $0.to == "c\(column.id)" } })
+            let columns = ([kept] + defaults.map(\.name)).joined(separator: ", ")
+            let values = ([kept] + defaults.map { _ in "?" }).joined(separator: ", ")
+            try connection.execute(
+                "INSERT INTO \(name)(\(columns)) SELECT \(values) FROM \(aside)", defaults.map(\.value))
             try connection.executeScript("DROP TABLE \(aside)")
         }
         // The mark of `NondeterministicDefaults` is removed: recorded rows lack the new columns, and are recorded

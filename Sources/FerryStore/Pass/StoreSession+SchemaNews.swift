@@ -32,10 +32,9 @@ extension StoreSession {
             let repeated = try MovedValues(access, moved).repeated()
             if !repeated.operations.isEmpty { try stage([repeated]) }
         }
+        // The rules of a child decide about its parents as well, and a former foreign key names its parent no more.
         var seeds: [RowToken] = []
-        for table in unproven.sorted() {
-            seeds += try access.anomalies.objects(in: table)
-        }
+        for table in access.registry.tables.keys.sorted() { seeds += try access.anomalies.objects(in: table) }
         for table in adopted {
             guard let table = access.registry.tables[table], table.isLocal else { continue }
             let repeated = try UnshownMeanings(access, table).repeated()

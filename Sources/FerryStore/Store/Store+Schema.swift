@@ -28,6 +28,14 @@ extension Store {
         try readAccess { try $0.registry.plainReferences($0.connection) }
     }
 
+    /// The tables of these names in which a migration tool notes what the tool has run (`BookkeepingTables`).
+    package func notesOfMigrations(among names: [String]) throws -> [String] {
+        try read { connection in
+            let known = BookkeepingTables(connection)
+            return try names.filter(known.contains)
+        }
+    }
+
     /// Returns the app's triggers left out of replay by this process. Tries each trigger; changes only temporary
     /// objects.
     package func leftOutTriggers() throws -> [LeftOutTrigger] { try readAccess(LeftOutTrigger.all) }

@@ -122,6 +122,7 @@ struct Tracking {
         let columnNames = try RenamedColumns(connection, surroundings).update(
             reader.read(), present, covered: coverage.mapValues(\.columns), columns)
         let schema = try reader.read()
+        try RemovedForeignKeys(connection, schema).update()
         let isNews = try columnNames.isChanged || !ToldColumnNames.isSameSchema(schema.version, meta)
         var plan = try TrackingPlan(kept: connection, schema, isNew: meta.integer(.schemaVersion) == nil && !rowsAreOld)
         let known = Set(try RegisteredTables(connection).numbers())

@@ -49,6 +49,53 @@ final class BookkeepingTests: XCTestCase {
         XCTAssertEqual(try fleet.shell(1, "SELECT max(id) FROM django_migrations"), "8\n")
     }
 
+    /// Tables as the tools make them; the last of each pair is a person's own table of the same name, or of a similar one.
+    func testTheTablesOfManyToolsStayAndAPersonsTablesTravel() throws {
+        let fleet = try Fleet()
+        try fleet.start(
+            """
+            CREATE TABLE "migrations" ("id" integer PRIMARY KEY AUTOINCREMENT NOT NULL, "timestamp" bigint NOT NULL,
+                "name" varchar NOT NULL); INSERT INTO migrations(timestamp, name) VALUES (1, 'First1');
+            CREATE TABLE flyway_schema_history(installed_rank INT NOT NULL PRIMARY KEY, version VARCHAR(50), success BOOLEAN);
+            INSERT INTO flyway_schema_history VALUES (0, '0', 1);
+            CREATE TABLE _sqlx_migrations(version BIGINT PRIMARY KEY, description TEXT NOT NULL, success BOOLEAN NOT NULL);
+            INSERT INTO _sqlx_migrations VALUES (1, 'first', 1);
+            CREATE TABLE `SequelizeMeta` (`name` VARCHAR(255) NOT NULL UNIQUE PRIMARY KEY);
+            INSERT INTO SequelizeMeta VALUES ('20260101-first.js');
+            CREATE TABLE __diesel_schema_migrations(version VARCHAR(50) PRIMARY KEY NOT NULL, run_on TIMESTAMP NOT NULL);
+            INSERT INTO __diesel_schema_migrations VALUES ('1', 'now');
+            CREATE TABLE seaql_migrations(version VARCHAR NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL);
+            INSERT INTO seaql_migrations VALUES ('m1', 1);
+            CREATE TABLE goose_db_version(id INTEGER PRIMARY KEY AUTOINCREMENT, version_id INTEGER NOT NULL);
+            INSERT INTO goose_db_version(version_id) VALUES (0);
+            CREATE TABLE "__drizzle_migrations" (id SERIAL PRIMARY KEY, hash text NOT NULL, created_at numeric);
+            INSERT INTO "__drizzle_migrations"(hash, created_at) VALUES ('cafe', 1);
+            CREATE TABLE DATABASECHANGELOG(ID VARCHAR(255) NOT NULL, AUTHOR VARCHAR(255) NOT NULL);
+            INSERT INTO DATABASECHANGELOG VALUES ('1', 'me');
+            CREATE TABLE migration(id INTEGER PRIMARY KEY, bird TEXT, start TEXT);
+            INSERT INTO migration(bird, start) VALUES ('Arctic tern', '2026-08-01');
+            CREATE TABLE note(id INTEGER PRIMARY KEY, x TEXT);
+            """)
+        XCTAssertNil(try fleet.join().emptyNotes)
+        try fleet.assertEqual(
+            "SELECT * FROM migrations; SELECT * FROM SequelizeMeta; SELECT hash FROM __drizzle_migrations;"
+                + "SELECT * FROM DATABASECHANGELOG; SELECT bird FROM migration;")
+        try fleet.shell(
+            0,
+            """
+            INSERT INTO migrations(timestamp, name) VALUES (2, 'Second2'); INSERT INTO SequelizeMeta VALUES ('2.js');
+            INSERT INTO flyway_schema_history VALUES (1, '1', 1); INSERT INTO goose_db_version(version_id) VALUES (1);
+            INSERT INTO migration(bird) VALUES ('Sooty shearwater');
+            """)
+        try fleet.settle()
+        let notes = "SELECT count(*) FROM "
+        XCTAssertEqual(try fleet.shell(1, notes + "migrations"), "1\n")
+        XCTAssertEqual(try fleet.shell(1, notes + "SequelizeMeta"), "1\n")
+        XCTAssertEqual(try fleet.shell(1, notes + "flyway_schema_history"), "1\n")
+        XCTAssertEqual(try fleet.shell(1, notes + "goose_db_version"), "1\n")
+        XCTAssertEqual(try fleet.shell(1, notes + "migration"), "2\n", "birds migrate, too")
+    }
+
     /// A migration of rows alone leaves the schema as it was.
     func testANoteWithoutAChangeOfTheSchemaReachesTheNextDevice() throws {
         let fleet = try Fleet()
