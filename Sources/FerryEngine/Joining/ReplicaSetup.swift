@@ -55,7 +55,7 @@ package struct ReplicaSetup {
             device: membership?.keys.device ?? environment.random.makeID(), deviceName: deviceName,
             container: container.id, containerName: container.name, containerPath: path,
             genesis: membership?.first.hash)
-        let leftOut = try store.beginTracking(identity, selection, sealed: membership?.beginning)
+        let leftOut = try store.beginTracking(identity, selection, sealed: membership?.beginning())
         let replica = try Replica(store, environment: environment)
         let (sync, withoutKey) = try replica.firstPublication(container, progress)
         let status = try store.status()

@@ -173,6 +173,22 @@ struct SealedFlow: Sendable {
         try home.assertAgreement([0, 1, index], ["first", "second"], members: 3)
     }
 
+    static let foundingAnew = SealedFlow(name: "seal --anew") { home in
+        try twoDevices(home)
+        try home.write(1, "second")
+        try home.settle()
+    } act: { home in
+        _ = try home.seal(0, anew: true)
+    } check: { home in
+        let enrolment = try home.begin(1, .code(home.replica(0).invite().code))
+        _ = try home.replica(0).sync()
+        _ = try home.replica(1).enrol(enrolment)
+        try home.assertAgreement([0, 1], ["first", "second"], members: 2)
+        home.addComputer()
+        try home.join(2, home.begin(2, .recovery(XCTUnwrap(home.recovery))))
+        try home.assertAgreement([0, 1, 2], ["first", "second"], members: 3)
+    }
+
     static let removingFormerFiles = SealedFlow(name: "removing plain files") { home in
         try home.found(sealing: .open)
         try home.write(0, "first")
