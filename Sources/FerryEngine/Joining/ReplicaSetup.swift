@@ -144,6 +144,17 @@ package struct ReplicaSetup {
         }
     }
 
+    /// Refuses a database that belongs to a container already, before anybody is asked to let it in.
+    /// - Throws: `alreadyTracked`, as `Store.init`. A missing file is no failure.
+    package static func refuseTracked(
+        databasePath: String, containerPath: String, environment: ReplicaEnvironment = .live
+    ) throws {
+        guard FileManager.default.fileExists(atPath: databasePath) else { return }
+        let store = try Store(path: databasePath, clock: environment.clock, random: environment.random)
+        try Replica.refuseIfTracked(store, for: Replica.fullPlace(containerPath))
+        try store.close()
+    }
+
     /// Removes a database made and not filled by a join or an import.
     static func removeDatabase(at path: String) {
         for suffix in ["", "-wal", "-shm", "-journal", "-ferry-lock"] {

@@ -142,6 +142,14 @@ extension Replica {
                 place(), expecting: ContainerPin(id: identity.container, genesis: membership.genesis))
             let container = try plain.sealed(by: membership.seal())
             let former = identity.device
+            if former == enrolment.device {
+                // An earlier attempt was interrupted after the database had become this device.
+                try enrolment.end(plain)
+                return Renewal(
+                    reason: .enrolled,
+                    formerDevice: try (store.reading().formerDevices.first?.device ?? former).description,
+                    device: former.description, sentAgain: 0)
+            }
             let published = try publishedLog(of: former, membership.roster, container)
             let waiting = try handOnEpochsOfContents(&membership)
             let sentAgain = try store.becomeNewDevice(

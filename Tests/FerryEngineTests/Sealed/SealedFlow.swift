@@ -89,6 +89,9 @@ struct SealedFlow: Sendable {
         _ = try home.replica(1).removeOthers(recovery: code)
     } check: { home in
         try home.settle([1])
+        // A second attempt is the device of the first.
+        XCTAssertEqual(try home.roster(1).members.count, 1)
+        XCTAssertEqual(try home.roster(1).removed.count, 1)
         XCTAssertEqual(try home.names(1), ["first"])
         XCTAssertEqual(home.failure { _ = try home.replica(0).sync() }, .notMember)
     }
