@@ -30,6 +30,8 @@ struct DocumentsList: DatabaseCommand {
         var documents: [DocumentJSON]
         var total: Int
         var bytes: Int
+        /// The mirrors into which documents are not written; `nil` without any.
+        var mirrors: [MirrorJSON]?
     }
 
     func validate() throws {
@@ -55,9 +57,12 @@ struct DocumentsList: DatabaseCommand {
         let entries = try documents.list(selection).filter { state == nil || $0.availability.word == state }
         let files = entries.filter { $0.kind != .folder }
         let bytes = files.reduce(0) { $0 + ($1.byteCount ?? 0) }
+        let blocking = try Mirrors(documents.replica).list().filter { $0.standing.blocked > 0 }
         if console.isJSON {
             return try console.emit(
-                Report(documents: entries.map(DocumentJSON.init), total: entries.count, bytes: bytes))
+                Report(
+                    documents: entries.map(DocumentJSON.init), total: entries.count, bytes: bytes,
+                    mirrors: blocking.isEmpty ? nil : blocking.map { MirrorJSON($0) }))
         }
         if entries.isEmpty {
             return try console.answer(deleted ? "The trash is empty." : "There are no documents here.")
@@ -73,7 +78,7 @@ struct DocumentsList: DatabaseCommand {
                 entry.isDeleted ? "in the trash" : DocumentWords.place(of: entry, now: now))
         }
         for line in table.lines(console.style) { try console.answer(line) }
-        for mirror in try Mirrors(documents.replica).list() where mirror.standing.blocked > 0 {
+        for mirror in blocking {
             console.warn(mirror.standing.named.sentence(of: mirror.standing.blocked, in: mirror.directory))
         }
         if deleted {

@@ -69,6 +69,8 @@ struct JoinCommand: DatabaseCommand {
     @OptionGroup var output: OutputOptions
 
     func perform(_ console: Console) throws {
+        // Nobody is let in for a database that belongs to a container already.
+        try ReplicaSetup.refuseTracked(databasePath: argument.database, containerPath: folder.container)
         let rehearsal = dryRun ? try enrolling.rehearsal(in: folder.container) : nil
         let enrolment = dryRun ? nil : try enrolling.enrolment(in: folder.container, console)
         let (replica, report) = try ProgressBar.during(console) { progress in

@@ -40,6 +40,9 @@ final class MetricsFile: Sendable {
         fileprivate let store: Store
 
         func record(_ event: SyncEvent) { file.record(event, place, store) }
+
+        /// Goes on for the same database, opened anew.
+        func following(_ store: Store) -> Recorder { Recorder(file: file, place: place, store: store) }
     }
 
     func recorder(of database: String, _ store: Store) -> Recorder {

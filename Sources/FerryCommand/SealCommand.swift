@@ -19,12 +19,13 @@ struct SealCommand: DatabaseCommand {
             hour after it became a member. --clean removes those of computers that are gone, as far as members have all that is in \
             them; with --anyway also files with changes that no member has. `ferry doctor` names what is left.
 
-            With --anew the membership of a sealed container is founded anew, as where its recovery code is lost. It is refused \
-            while a device's files have not all arrived; --anyway does not wait.
+            With --anew the membership of a sealed container is founded anew, as where its recovery code is lost. Documents are \
+            packed again under the new one. It is refused while a device's files have not all arrived; --anyway does not wait.
 
             The recovery code is shown once, on a terminal. --recovery-to writes it into a new file.
 
-            JSON: {"device", "formerDevice", "accepted": [{"device", "sequence"}], "sealed", "recovery"}; "recovery" is file or none. \
+            JSON: {"device", "formerDevice", "accepted": [{"device", "sequence"}], "sealed", "recovery", "waitingPacks"}; "recovery" is \
+            file or none; "waitingPacks" is there where packs of documents have not arrived. \
             With --clean: {"cleaned": [{"id", "name", "files"}], "keptFiles": [{"id", "name", "reason"}]}.
 
             Examples:
@@ -51,7 +52,9 @@ struct SealCommand: DatabaseCommand {
         let report: SealReport
         let recovery: String
 
-        private enum CodingKeys: String, CodingKey { case sealed, recovery, device, formerDevice, accepted }
+        private enum CodingKeys: String, CodingKey {
+            case sealed, recovery, device, formerDevice, accepted, waitingPacks
+        }
 
         func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
@@ -60,6 +63,7 @@ struct SealCommand: DatabaseCommand {
             try container.encode(report.device, forKey: .device)
             try container.encode(report.formerDevice, forKey: .formerDevice)
             try container.encode(report.accepted, forKey: .accepted)
+            if report.waitingPacks > 0 { try container.encode(report.waitingPacks, forKey: .waitingPacks) }
         }
     }
 
@@ -81,6 +85,11 @@ struct SealCommand: DatabaseCommand {
         let others = report.accepted.filter { $0.device != report.formerDevice }.count
         try console.say(
             console.style.green("Sealed.") + " Only members can read and write what is published from now on.")
+        if report.waitingPacks > 0 {
+            try console.say(
+                "\(Wording.count(report.waitingPacks, "pack")) of documents have not arrived, and are sealed anew once they have: "
+                    + "sync again here.")
+        }
         if others > 0 {
             try console.say(
                 "\(Wording.count(others, "other device")) had published here. On each, with a code of `ferry invite`:")

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Ferry
-import FerryMirror
 import Foundation
 
 /// `ferry watch`.
@@ -20,7 +19,8 @@ struct WatchCommand: DatabaseCommand {
 
             Where the folder cannot be written, it tries again after 1 to 8 seconds. Where another file is put in the \
             database's place, a backup for one, it goes on with that if it belongs to the container. Otherwise, and where \
-            the file is gone, it ends with status 66. Of several databases the others go on, and the status comes when the last one ends.
+            the file is gone, it ends with status 66. Of several databases the others go on then, and this one is taken up again \
+            once it is back: the watch looks after 1 to 8 seconds.
 
             --metrics writes figures for monitoring into a file, as Prometheus reads them by the node exporter's textfile \
             collector: anew after every event and every 30 seconds, always whole. The file's name ends in .prom.
@@ -64,20 +64,19 @@ struct WatchCommand: DatabaseCommand {
         let replicas = try databases.map { try Replica(path: $0) }
         let file = try metrics.map { try MetricsFile(path: $0, console: console) }
         let watches = zip(databases, replicas).map { database, replica in
-            RunningWatch(
-                replica,
+            PatientWatch(
+                database, replica,
                 WatchReporter(
                     console, database: database, container: replica.identity.containerPath,
                     isOneOfSeveral: databases.count > 1),
-                file?.recorder(of: database, replica.store))
+                file?.recorder(of: database, replica.store), isPatient: databases.count > 1)
         }
-        let signals = TerminationSignals { for watch in watches { watch.loop.stop() } }
+        let signals = TerminationSignals { for watch in watches { watch.stop() } }
         for watch in watches {
-            watch.reporter.stopWhenNobodyListens { for watch in watches { watch.loop.stop() } }
+            watch.reporter.stopWhenNobodyListens { for watch in watches { watch.stop() } }
         }
         let timer = file?.writeRepeatedly()
         Self.run(watches)
-        for watch in watches { watch.mirrors.stop() }
         timer?.cancel()
         signals.cancel()
         // Asked to end, the watch ends well, also while the container is away.
@@ -86,12 +85,12 @@ struct WatchCommand: DatabaseCommand {
     }
 
     /// Runs all until the last watch ends: the first on this thread, each further watch on a new thread.
-    private static func run(_ watches: [RunningWatch]) {
+    private static func run(_ watches: [PatientWatch]) {
         let others = DispatchGroup()
         for watch in watches.dropFirst() {
             others.enter()
             let thread = Thread {
-                watch.loop.run()
+                watch.run()
                 others.leave()
             }
             thread.name = "ferry watch"
@@ -99,35 +98,7 @@ struct WatchCommand: DatabaseCommand {
             thread.stackSize = 8 << 20
             thread.start()
         }
-        watches.first?.loop.run()
+        watches.first?.run()
         others.wait()
-    }
-}
-
-/// A loop with the reporter of the loop's events.
-private struct RunningWatch: Sendable {
-    let loop: WatchLoop
-    let mirrors: MirrorWatch
-    let reporter: WatchReporter
-
-    init(_ replica: Replica, _ reporter: WatchReporter, _ recorder: MetricsFile.Recorder?) {
-        self.reporter = reporter
-        var configuration = WatchConfiguration()
-        // Writers beside this process may lack a busy timeout.
-        configuration.givesWritersRoom = true
-        let mirrors = MirrorWatch(replica) { reporter.tell($0) }
-        self.mirrors = mirrors
-        loop = WatchLoop(replica, configuration: configuration) { event in
-            reporter.tell(event)
-            switch event {
-            // Only the leading process makes passes, of documents and of mirrors.
-            case .synced:
-                mirrors.start()
-                mirrors.databaseChanged()
-            case .databaseChanged, .reopened: mirrors.databaseChanged()
-            case .started, .following, .leading, .failed, .stopped: break
-            }
-            recorder?.record(event)
-        }
     }
 }

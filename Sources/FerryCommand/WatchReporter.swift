@@ -12,6 +12,9 @@ final class WatchReporter: Sendable {
         var claims: Int?
         var held: String?
         var hasSynced = false
+        var hasStarted = false
+        /// True once the watch was asked to end.
+        var isEnding = false
     }
 
     private let output: LoopOutput
@@ -20,6 +23,7 @@ final class WatchReporter: Sendable {
     private let container: String
     /// Stands before lines for people.
     private let prefix: String
+    private let isOneOfSeveral: Bool
     private let state = Mutex(State())
 
     /// - Parameter isOneOfSeveral: true: lines for people begin with the database.
@@ -27,6 +31,7 @@ final class WatchReporter: Sendable {
         output = LoopOutput(console, database: database)
         self.database = database
         self.container = container
+        self.isOneOfSeveral = isOneOfSeveral
         prefix = isOneOfSeveral ? Wording.oneLine(database) + ": " : ""
     }
 
@@ -34,6 +39,9 @@ final class WatchReporter: Sendable {
     func stopWhenNobodyListens(_ giveUp: @escaping @Sendable () -> Void) {
         output.stopWhenNobodyListens(giveUp)
     }
+
+    /// From now on the end of a loop is the end of the watch. Before, one of several databases is away, and comes back.
+    func isEnding() { state.withLock { $0.isEnding = true } }
 
     /// The last failure without a later success.
     /// - Returns: the error to throw, and whether the output could not be written. A failed pass was reported already,
@@ -91,7 +99,14 @@ final class WatchReporter: Sendable {
     private func say(_ event: SyncEvent) throws {
         switch event {
         case .started:
-            try console.say("Keeping \(database) in step with \(container). Press Ctrl-C to end.")
+            let isBack = state.withLock { state in
+                defer { (state.hasStarted, state.lastFailure) = (true, nil) }
+                return state.hasStarted
+            }
+            try console.say(
+                isBack
+                    ? "\(head)The database is back, and is kept in step again."
+                    : "Keeping \(database) in step with \(container). Press Ctrl-C to end.")
         case .following:
             try console.say(
                 "\(head)Another process keeps this database in step already. This one waits, and takes over when that ends."
@@ -104,8 +119,10 @@ final class WatchReporter: Sendable {
         case .databaseChanged: break
         case .failed(let error):
             note(error)
-            output.warn(error, before: prefix)
-        case .stopped: try console.say("\(head)Ended.")
+            output.warn(isOneOfSeveral ? Self.waited(error) : error, before: prefix)
+        case .stopped:
+            // The failure was told, and the watch waits for the database.
+            if !isOneOfSeveral || state.withLock({ $0.isEnding }) { try console.say("\(head)Ended.") }
         }
     }
 
@@ -131,6 +148,13 @@ final class WatchReporter: Sendable {
         try MembershipNews.tell(news, of: database, at: time, console)
         if isOtherHeld, let held = report.held { console.warn("\(prefix)Nothing is published for now: \(held)") }
         if isOtherWaiting { WaitingDevices.warn(report.waiting, console) }
+    }
+
+    /// A failure where nobody has to begin the watch again.
+    private static func waited(_ error: FerryError) -> FerryError {
+        var error = error
+        error.message.replace(", and begin again.", with: ": this watch goes on with it then.")
+        return error
     }
 
     private func note(_ error: FerryError) { state.withLock { $0.lastFailure = error } }

@@ -9,6 +9,8 @@ package struct EpochKeyring: Sendable {
     private var secrets: [EpochID: EpochSecret] = [:]
     /// Rings whose epochs' secrets are not here.
     private var closedRings: [EpochID: [[UInt8]]] = [:]
+    /// For each epoch in an opened ring: the epoch of the ring. Of several the last one.
+    private var carriers: [EpochID: EpochID] = [:]
     /// Failures to open a wrap for this device or a ring. Of each epoch the last failure.
     package private(set) var faults: [EpochID: FerryError] = [:]
 
@@ -16,6 +18,9 @@ package struct EpochKeyring: Sendable {
 
     /// The secret of an epoch; `nil` if unknown.
     package subscript(_ epoch: EpochID) -> EpochSecret? { secrets[epoch] }
+
+    /// The epoch whose ring has an epoch of a former membership; `nil` for an epoch in no opened ring.
+    package func carrier(of epoch: EpochID) -> EpochID? { carriers[epoch] }
 
     /// All secrets, in the order of their IDs.
     package var all: [EpochSecret] { secrets.values.sorted { $0.id < $1.id } }
@@ -58,7 +63,9 @@ package struct EpochKeyring: Sendable {
             guard let secret = secrets[next], let rings = closedRings.removeValue(forKey: next) else { continue }
             for ring in rings {
                 do throws(FerryError) {
-                    for earlier in try secret.openRing(ring) where secrets[earlier.id] == nil {
+                    for earlier in try secret.openRing(ring) {
+                        carriers[earlier.id] = next
+                        guard secrets[earlier.id] == nil else { continue }
                         secrets[earlier.id] = earlier
                         opened.append(earlier.id)
                     }

@@ -59,7 +59,12 @@ package final class MembershipSealing: FileSealing {
 
     package func readable(_ listed: [DeviceID]) -> [DeviceID] { listed.filter(roster.isReadable) }
 
-    package func number(of epoch: EpochID) -> UInt32 { graph.number(of: epoch) }
+    /// The number of an epoch. An epoch of a former membership has the number of the epoch whose ring has it: who holds the second holds
+    /// the first.
+    package func number(of epoch: EpochID) -> UInt32 {
+        let number = graph.number(of: epoch)
+        return number > 0 ? number : keyring.carrier(of: epoch).map { graph.number(of: $0) } ?? 0
+    }
 
     package func sealingEpoch() throws -> EpochID {
         if roster.needsUpdate {

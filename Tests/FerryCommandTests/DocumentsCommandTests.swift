@@ -702,6 +702,9 @@ final class DocumentsCommandTests: XCTestCase {
         XCTAssertEqual(mirror["directory"] as? String, workshop.path("A"))
         XCTAssertEqual(mirror["blocked"] as? Int, 1)
         XCTAssertEqual((mirror["left"] as? [[String: String]])?.first?["path"], "g")
+        let listed = try workshop.succeed("documents", "a.sqlite", "list", "--json").json()["mirrors"]
+        XCTAssertEqual(((listed as? [[String: Any]])?.first?["left"] as? [[String: String]])?.first?["path"], "g")
+        XCTAssertNil(try workshop.succeed("documents", "b.sqlite", "list", "--json").json()["mirrors"])
         XCTAssertNil(try workshop.succeed("status", "b.sqlite", "--json").json()["mirrors"])
         XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("outside")))
         try FileManager.default.removeItem(atPath: workshop.path("A/g"))

@@ -83,6 +83,36 @@ final class MonitoringTests: XCTestCase {
         try workshop.fail("watch", "a.sqlite", "--metrics", "nowhere/a.prom", status: 74, code: "inputOutput")
     }
 
+    func testAWatchOfSeveralTellsOnceWhenADatabaseGoesAndWhenItComes() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo(isOpen: true)
+        try workshop.sql("c.sqlite", Workshop.music)
+        try workshop.succeed("init", "c.sqlite", "other", "--open")
+        // A container that is away at the start is waited for.
+        try FileManager.default.moveItem(atPath: workshop.path("other"), toPath: workshop.path("other away"))
+        let watch = try Watch(workshop, arguments: ["watch", "a.sqlite", "c.sqlite"], hasWarnings: true)
+        XCTAssertNotNil(watch.line { $0.hasPrefix("Keeping c.sqlite in step") })
+        try FileManager.default.moveItem(atPath: workshop.path("other away"), toPath: workshop.path("other"))
+        XCTAssertNotNil(watch.line { $0.contains("c.sqlite: Nothing new.") })
+        for suffix in ["", "-wal", "-shm"]
+        where FileManager.default.fileExists(atPath: workshop.path("a.sqlite" + suffix)) {
+            try FileManager.default.moveItem(
+                atPath: workshop.path("a.sqlite" + suffix), toPath: workshop.path("away.sqlite" + suffix))
+        }
+        XCTAssertNotNil(watch.line { $0.contains("a.sqlite: The database at") && $0.contains("goes on with it then") })
+        for suffix in ["", "-wal", "-shm"]
+        where FileManager.default.fileExists(atPath: workshop.path("away.sqlite" + suffix)) {
+            try FileManager.default.moveItem(
+                atPath: workshop.path("away.sqlite" + suffix), toPath: workshop.path("a.sqlite" + suffix))
+        }
+        XCTAssertNotNil(watch.line { $0.contains("a.sqlite: The database is back") })
+        try workshop.sql("b.sqlite", "UPDATE artist SET name = 'said' WHERE id = 1")
+        try workshop.succeed("sync", "b.sqlite")
+        XCTAssertNotNil(watch.line { $0.contains("a.sqlite: ") && $0.contains("1 change") })
+        watch.send(SIGTERM)
+        XCTAssertEqual(watch.wait(), 0)
+    }
+
     func testOneWatchKeepsSeveralDatabasesInStep() throws {
         let workshop = try Workshop()
         try workshop.beginTwo(isOpen: true)
@@ -109,6 +139,15 @@ final class MonitoringTests: XCTestCase {
         XCTAssertNotNil(
             watch.event {
                 $0["database"] as? String == "a.sqlite" && ($0["replayed"] as? [String: Int])?["changes"] == 1
+            })
+        // Back again, it is taken up.
+        try workshop.sql("c.sqlite", Workshop.music)
+        try workshop.succeed("join", "c.sqlite", "other")
+        XCTAssertNotNil(watch.event { $0["database"] as? String == "c.sqlite" && $0["event"] as? String == "started" })
+        try workshop.sql("c.sqlite", "UPDATE artist SET name = 'back' WHERE id = 1")
+        XCTAssertNotNil(
+            watch.event {
+                $0["database"] as? String == "c.sqlite" && ($0["published"] as? [String: Int])?["changes"] == 1
             })
         watch.send(SIGTERM)
         XCTAssertEqual(watch.wait(), 0)

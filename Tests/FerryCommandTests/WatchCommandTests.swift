@@ -154,13 +154,16 @@ final class Watch {
     }
 
     /// Starts a command that stays.
-    init(_ workshop: Workshop, arguments: [String], environment: [String: String] = [:]) throws {
+    /// - Parameter hasWarnings: true: lines of standard error come among the others.
+    init(
+        _ workshop: Workshop, arguments: [String], environment: [String: String] = [:], hasWarnings: Bool = false
+    ) throws {
         // Not through `env`, so that the signals reach the command itself.
         process = workshop.process([], environment: environment)
         process.executableURL = URL(fileURLWithPath: Workshop.binary)
         process.arguments = arguments
         process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
+        process.standardError = hasWarnings ? output : FileHandle.nullDevice
         try process.run()
         let identifier = process.processIdentifier
         let timer = DispatchWorkItem { kill(identifier, SIGKILL) }
@@ -187,6 +190,12 @@ final class Watch {
             if more.isEmpty { return nil }
             buffer.append(more)
         }
+    }
+
+    /// The next line that fulfils a condition; `nil` where none comes.
+    func line(_ condition: (String) -> Bool) -> String? {
+        while let line = line() { if condition(line) { return line } }
+        return nil
     }
 
     /// The next event that fulfils a condition; `nil` where none comes.

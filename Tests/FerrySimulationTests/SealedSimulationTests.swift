@@ -1,6 +1,8 @@
-import FerrySimulator
 import FerryTestSupport
+import Foundation
 import XCTest
+
+@testable import FerrySimulator
 
 /// Simulated lives of sealed containers, with a malicious provider and thieves (Docs/Testing.md, "Sealed lives").
 ///
@@ -26,6 +28,37 @@ final class SealedSimulationTests: XCTestCase {
         "joined", "left", "let in", "recovered", "removed", "removed by a thief", "removed by the recovery code",
         "renewed keys", "rotated", "sealed lives", "thieves", "thieves after their removal", "thieves' acts",
     ]
+
+    /// A device is removed, wrote documents nevertheless, and comes back where nobody has the key any more that names them: it hands it on.
+    func testTheKeyOfDocumentsComesBackWithTheirDevice() throws {
+        let plan = Simulation.Plan(seed: 78, steps: 100, only: [3, 5, 6, 24, 29, 75, 78], sealed: true)
+        let outcome = try Simulation.run(plan)
+        XCTAssertEqual(outcome.problems, [])
+        XCTAssertEqual(outcome.tally.counts["came back"], 1)
+    }
+
+    /// A computer was cloned, and the clone is stolen: the thief has the keys of a device that lives on, and that cannot remove itself.
+    func testADeviceWhoseKeysAThiefHasGetsNewKeys() throws {
+        let simulation = try Simulation(Simulation.Plan(seed: 11, devices: 2, steps: 0, sealed: true))
+        defer {
+            FaultVFS.setTime(milliseconds: nil)
+            try? FileManager.default.removeItem(at: simulation.folder)  // a temporary folder
+        }
+        try simulation.begin()
+        let machine = simulation.machines[0]
+        let former = try machine.opened().identity.device
+        try simulation.remove(former, by: machine)
+        let knowledge = try XCTUnwrap(simulation.sealed).knowledge(of: machine)
+        XCTAssertNotEqual(knowledge.device, former)
+        XCTAssertNil(knowledge.roster.members[former])
+        for machine in simulation.machines { try machine.close() }
+    }
+
+    /// A copy without a key knows no devices, and retires none.
+    func testACopyWithoutAKeyRetiresNobody() throws {
+        let plan = Simulation.Plan(seed: 114, steps: 40, only: [19, 28], sealed: true)
+        XCTAssertEqual(try Simulation.run(plan).problems, [])
+    }
 
     func testWhatBreaksAPromiseOfSealingIsNoticed() throws {
         for sabotage in SealedSabotage.allCases {

@@ -115,9 +115,9 @@ extension Step {
     func retire(_ machine: Machine) throws {
         guard machine.files.mount == .there, !machine.files.isFull else { return }
         let replica = try machine.opened()
-        let candidates = try replica.devices().devices.filter { !$0.isThisDevice && $0.activity != .retired }
-        guard let device = random.element(of: candidates) else { return }
         do {
+            let candidates = try replica.devices().devices.filter { !$0.isThisDevice && $0.activity != .retired }
+            guard let device = random.element(of: candidates) else { return }
             try replica.retire(device.id)
             tell(machine, "retires \(device.id)")
             simulation.tally.note("retired")

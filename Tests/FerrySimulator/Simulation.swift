@@ -163,7 +163,7 @@ public final class Simulation {
 
     // MARK: Devices
 
-    private func begin() throws {
+    func begin() throws {
         tell(
             "seed \(plan.seed): \(kind.rawValue), \(beginners) devices, \(policies.isEmpty ? "plain" : "counter")"
                 + (sealed.map { $0.hasThieves ? ", sealed, thieves" : ", sealed" } ?? ""))

@@ -20,6 +20,56 @@ extension Replica {
         try renewal.renew(packs, container)
     }
 
+    /// Packs from before the membership was founded: those of this database, and on the founder those of all devices that do not go on under
+    /// a new ID. Members open them by the epochs in a ring (`epochsOfContents`).
+    /// - Parameter heads: of the remaining members.
+    func formerPacks(heads: [DeviceID: Head] = [:]) throws -> [PackRow] {
+        guard let membership = try membershipOfPass(), try store.hasDocumentTables() else { return [] }
+        let own = Set(try store.reading().formerDevices.map(\.device))
+        let goOn = Set(heads.values.compactMap(\.predecessor?.device))
+        let isFounder = membership.isFounder { $0 == membership.device || own.contains($0) }
+        return try store.readContents { rows, _ in
+            let devices = try rows.packDevices().filter { device in
+                FormerFiles.isFormer(device, membership)
+                    && (own.contains(device) || isFounder && !goOn.contains(device))
+            }
+            return try devices.sorted().flatMap { try rows.packs(of: $0).sorted() }.compactMap {
+                try rows.soundPack($0)
+            }
+            .filter { $0.epoch != nil }
+        }
+    }
+
+    /// Puts chunks that somebody needs of packs from before the membership into new packs, as far as the packs are there.
+    /// - Parameter publish: called after each part, so that a large container takes little room beside the database.
+    func renewFormerPacks(_ container: Container, heads: [DeviceID: Head], publish: () throws -> Void) throws {
+        let packs = try formerPacks(heads: heads).filter { pack in
+            try shelf.openPending(pack.id) != nil
+                || container.packByteCount(pack.id, of: pack.device) == pack.byteCount
+        }
+        if packs.isEmpty { return }
+        try store.updateChunkIndex()
+        let remembered = try store.rememberedChunks()
+        let renewal = try PackRenewal(self)
+        var rest = packs[...]
+        while let first = rest.first {
+            var (part, bytes) = ([first], first.byteCount)
+            rest = rest.dropFirst()
+            while let next = rest.first, bytes + next.byteCount <= Self.renewedBytesAtOnce {
+                part.append(next)
+                bytes += next.byteCount
+                rest = rest.dropFirst()
+            }
+            try renewal.renew(part, container) { chunk in
+                try remembered.contains(chunk) || store.readContents { _, index in try index.isListed(chunk) }
+            }
+            try publish()
+        }
+    }
+
+    /// How many bytes of former packs are packed anew before they are published.
+    private static let renewedBytesAtOnce = 256 << 20
+
     /// Removes the files of this device's packs without a row, once the removal of the row is published. A pack gets the row back where a
     /// known content lists a chunk without a further pack: somebody removed the row by mistake. Packs with a row and without a file
     /// are made again; the caller packs and publishes their rows.

@@ -55,7 +55,7 @@ package struct ReplicaSetup {
             device: membership?.keys.device ?? environment.random.makeID(), deviceName: deviceName,
             container: container.id, containerName: container.name, containerPath: path,
             genesis: membership?.first.hash)
-        let leftOut = try store.beginTracking(identity, selection, sealed: membership?.beginning)
+        let leftOut = try store.beginTracking(identity, selection, sealed: membership?.beginning())
         let replica = try Replica(store, environment: environment)
         let (sync, withoutKey) = try replica.firstPublication(container, progress)
         let status = try store.status()
@@ -142,6 +142,17 @@ package struct ReplicaSetup {
             if !isKept { Self.removeDatabase(at: databasePath) }
             throw error
         }
+    }
+
+    /// Refuses a database that belongs to a container already, before anybody is asked to let it in.
+    /// - Throws: `alreadyTracked`, as `Store.init`. A missing file is no failure.
+    package static func refuseTracked(
+        databasePath: String, containerPath: String, environment: ReplicaEnvironment = .live
+    ) throws {
+        guard FileManager.default.fileExists(atPath: databasePath) else { return }
+        let store = try Store(path: databasePath, clock: environment.clock, random: environment.random)
+        try Replica.refuseIfTracked(store, for: Replica.fullPlace(containerPath))
+        try store.close()
     }
 
     /// Removes a database made and not filled by a join or an import.

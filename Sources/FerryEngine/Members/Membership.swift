@@ -82,6 +82,9 @@ struct Membership: Sendable {
         return seal
     }
 
+    /// Whether the founder satisfies a condition.
+    func isFounder(_ condition: (DeviceID) -> Bool) -> Bool { records[genesis].map { condition($0.author) } ?? false }
+
     /// The number of records in a record's past.
     func pastCount(of hash: RecordHash) -> Int {
         var (seen, rest): (Set<RecordHash>, [RecordHash]) = ([], records[hash]?.follows ?? [])
@@ -122,27 +125,31 @@ struct Membership: Sendable {
         return try MemberRecord(by: keys, milliseconds: time, genesis: genesis, follows: follows, acts: acts)
     }
 
-    /// Makes an epoch for receivers and the recovery key. The ring is empty: a holder of a ring could open the rings of
+    /// Makes an epoch for receivers and the recovery key. Mostly the ring is empty: a holder of a ring could open the rings of
     /// all earlier epochs too, down to the first. Earlier epochs are handed on one by one (`grants`).
-    func epoch(for receivers: [DeviceID: DevicePublicKeys], random: any RandomSource) throws -> MemberAct {
+    /// - Parameter ring: epochs that no member holds, such as those of a former membership.
+    func epoch(
+        for receivers: [DeviceID: DevicePublicKeys], ring: [EpochSecret] = [], random: any RandomSource
+    ) throws -> MemberAct {
         var all = receivers
         all[MemberRecord.recoveryAuthor] = roster.recovery
         return try Self.epoch(
-            number: roster.greatestEpoch + 1, in: container, for: all, random: random)
+            number: roster.greatestEpoch + 1, in: container, for: all, ring: ring, random: random)
     }
 
     /// Makes an epoch.
     /// - Parameters:
     ///   - receivers: the holders; the recovery key under `MemberRecord.recoveryAuthor`.
+    ///   - ring: epochs that the holders get along.
     static func epoch(
         number: UInt32, in container: ContainerID, for receivers: [DeviceID: DevicePublicKeys],
-        random: any RandomSource
+        ring: [EpochSecret] = [], random: any RandomSource
     ) throws -> MemberAct {
         let secret = EpochSecret(mintedFor: container, random: random)
         return .epoch(
             EpochMaking(
                 number: number, epoch: secret.id, wraps: try wraps(of: secret, for: receivers, random: random),
-                ring: try secret.sealRing([], random: random)))
+                ring: try secret.sealRing(ring, random: random)))
     }
 
     /// Hands on an epoch with a known secret.

@@ -12,11 +12,13 @@ struct NewMembership {
     let recovery: SecretCode?
 
     /// Founds a membership. The key store has the founder's keys on return; nothing names the founder yet.
-    /// - Parameter formerLogs: the logs of an open container before sealing.
+    /// - Parameters:
+    ///   - formerLogs: the logs of the container before the founding.
+    ///   - formerEpochs: the epochs of the former membership that documents need still.
     /// - Throws: as `KeyStore.save`.
     init(
         in container: ContainerID, hasRecovery: Bool, formerLogs: [Founding.FormerLog] = [],
-        _ environment: ReplicaEnvironment
+        formerEpochs: [EpochSecret] = [], _ environment: ReplicaEnvironment
     ) throws {
         let random = environment.random
         keys = try DeviceKeys(mintedFor: container, random: random)
@@ -24,7 +26,8 @@ struct NewMembership {
         let recoveryKeys = try recovery.map { try DeviceKeys(recovery: $0, container: container) }
         var receivers = [keys.device: keys.publicKeys]
         receivers[MemberRecord.recoveryAuthor] = recoveryKeys?.publicKeys
-        let epoch = try Membership.epoch(number: 1, in: container, for: receivers, random: random)
+        let epoch = try Membership.epoch(
+            number: 1, in: container, for: receivers, ring: formerEpochs, random: random)
         first = try MemberRecord.first(
             by: keys, recovery: recoveryKeys, formerLogs: formerLogs.sorted { $0.device < $1.device }, further: [epoch],
             milliseconds: UInt64(max(environment.clock.milliseconds(), 0)))
@@ -32,9 +35,11 @@ struct NewMembership {
     }
 
     /// The beginning of a store: the first record waits to be published.
-    var beginning: SealedBeginning {
+    /// - Parameter former: the first record of the membership in the marker; `nil` for an open container, and for a new one.
+    func beginning(after former: RecordHash? = nil) -> SealedBeginning {
         SealedBeginning(
-            genesis: first.hash, records: [StoredRecord(hash: first.hash, bytes: first.bytes, isPublished: false)])
+            genesis: first.hash, records: [StoredRecord(hash: first.hash, bytes: first.bytes, isPublished: false)],
+            former: former)
     }
 }
 

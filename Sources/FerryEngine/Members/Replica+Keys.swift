@@ -113,8 +113,11 @@ extension Replica {
         try environment.keys.save(
             KeyFile(keys: keys, genesis: membership.genesis.bytes, highestEpoch: membership.highestEpoch))
         var acts: [MemberAct] = [.admit(Admission(.copy, keys.publicKeys, in: membership.container))]
+        // Contents that nobody has heard of may need an earlier epoch than the files in the container.
+        let seal = membership.seal()
+        let contents = try store.contentEpochs().map(seal.number).filter { $0 > 0 }.min()
         acts += try membership.grants(
-            from: NeededEpochs(container, membership).oldest, to: [keys.device: keys.publicKeys],
+            from: min(NeededEpochs(container, membership).oldest, contents ?? .max), to: [keys.device: keys.publicKeys],
             random: environment.random)
         let record = try membership.record(acts, milliseconds: environment.clock.milliseconds())
         return (keys.device, StoredRecord(hash: record.hash, bytes: record.bytes, isPublished: false))
@@ -133,16 +136,26 @@ extension Replica {
                     .containerMismatch, "The database belongs to another container than the one that was asked.",
                     path: store.path)
             }
-            let (state, membership) = try enrolment.admission()
+            var (state, membership) = try enrolment.admission()
             guard case .admitted = state else { throw Enrolment.pending(enrolment.path) }
             let plain = try Container.open(
                 place(), expecting: ContainerPin(id: identity.container, genesis: membership.genesis))
             let container = try plain.sealed(by: membership.seal())
             let former = identity.device
+            if former == enrolment.device {
+                // An earlier attempt was interrupted after the database had become this device.
+                try enrolment.end(plain)
+                return Renewal(
+                    reason: .enrolled,
+                    formerDevice: try (store.reading().formerDevices.first?.device ?? former).description,
+                    device: former.description, sentAgain: 0)
+            }
             let published = try publishedLog(of: former, membership.roster, container)
+            let waiting = try handOnEpochsOfContents(&membership)
             let sentAgain = try store.becomeNewDevice(
                 enrolment.device, published: published, fingerprint: fingerprint,
-                membership: .init(sealed: SealedBeginning(membership)), encode: segmentEncoding(for: identity))
+                membership: .init(sealed: SealedBeginning(membership, waiting: waiting)),
+                encode: segmentEncoding(for: identity))
             memory.forget()
             try refreshIdentity()
             try enrolment.end(plain)

@@ -19,6 +19,8 @@ public struct SealReport: Codable, Equatable, Sendable {
     package var accepted: [Accepted]
     /// Whether there is a recovery code.
     public var recovery: Bool
+    /// How many packs of documents are not sealed anew yet, because their bytes have not arrived. A later sync goes on.
+    package var waitingPacks = 0
 }
 
 extension Replica {
@@ -57,20 +59,27 @@ extension Replica {
                         + "again later, or seal all the same: --anyway.", path: waiting.file)
             }
         }
-        let report = try lock.withLock {
+        var report = try lock.withLock {
             try found(isInterrupted: isInterrupted, recovery)
         }
-        // The first record is published, and the marker names it: now the log and the snapshot go out, sealed.
+        // The first record is published, and the marker names it: now the log and the snapshot go out, sealed, and with them the packs of
+        // documents.
         _ = try sync()
         try lock.withLock { try publishSnapshot() }
+        report.waitingPacks = try formerPacks().count
         return report
     }
 
-    /// Whether the database is sealed, and the marker does not say so: sealing was interrupted between the two.
+    /// Whether the database has a membership of its own, and the marker does not name it: sealing was interrupted between the two. The
+    /// marker is that of the open container, or of the former membership.
     private func isSealingInterrupted() throws -> Bool {
         guard identity.genesis != nil else { return false }
         let marker = try Container.open(place())
-        return marker.id == identity.container && marker.details.sealing == .none
+        guard marker.id == identity.container else { return false }
+        switch marker.details.sealing {
+        case .none: return true
+        case .sealed(let genesis): return try genesis == store.formerGenesis() && genesis != identity.genesis
+        }
     }
 
     private func found(
@@ -99,11 +108,14 @@ extension Replica {
         }
         let founded = try NewMembership(
             in: identity.container, hasRecovery: keepRecovery != nil,
-            formerLogs: ends.map { Founding.FormerLog(device: $0.key, end: $0.value) }, environment)
+            formerLogs: ends.map { Founding.FormerLog(device: $0.key, end: $0.value) },
+            formerEpochs: try epochsOfContents(), environment)
+        var replaced: RecordHash?
+        if case .sealed(let genesis) = container.details.sealing { replaced = genesis }
         if let code = founded.recovery { try keepRecovery?(code) }
         _ = try store.becomeNewDevice(
             founded.keys.device, published: published, fingerprint: fingerprint,
-            membership: .init(sealed: founded.beginning), encode: segmentEncoding(for: identity))
+            membership: .init(sealed: founded.beginning(after: replaced)), encode: segmentEncoding(for: identity))
         memory.forget()
         try refreshIdentity()
         try publishRecords(container)

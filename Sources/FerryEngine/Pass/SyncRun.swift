@@ -77,6 +77,8 @@ final class SyncRun {
         try replica.removeUnnamedPacks(container)
         // Packs that the folder has lost were made again.
         try packAndPublish()
+        // Another device may have done it: what is replayed by now says so.
+        if view.gaps.isEmpty { try replica.renewFormerPacks(container, heads: view.heads, publish: packAndPublish) }
         try replica.removeShelfLitter()
     }
 

@@ -66,6 +66,8 @@ package struct MetaTable {
         case path
         /// The device whose keys are being replaced, until others know that these keys count no more (`Replica.renewKeys`).
         case renewedKeys
+        /// The first record of the membership in the container's marker while the membership is founded anew (`Replica.seal`).
+        case formerGenesis
         /// The IDs of this database before the present ID, as `PreviousIdentity.text`.
         case formerDevices
         /// The raw value of the hybrid clock.

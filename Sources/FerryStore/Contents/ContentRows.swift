@@ -175,6 +175,15 @@ package struct ContentRows {
         return packs
     }
 
+    /// The devices that have a pack with a row.
+    package func packDevices() throws -> Set<DeviceID> {
+        var devices: Set<DeviceID> = []
+        try connection.forEachRow("SELECT DISTINCT device FROM ferry_pack") { row in
+            if let id: DeviceID = row.id(0) { devices.insert(id) }
+        }
+        return devices
+    }
+
     /// The contents that are deleted, and stay because something refers to them.
     package func heldBack() throws -> Set<ContentID> {
         var found: Set<ContentID> = []

@@ -23,10 +23,13 @@ package struct SealedBeginning: Hashable, Sendable {
     package var genesis: RecordHash
     /// The records that are known, each after the records that it follows.
     package var records: [StoredRecord]
+    /// The first record of the membership before, if this device founds the membership anew.
+    package var former: RecordHash?
 
-    package init(genesis: RecordHash, records: [StoredRecord]) {
+    package init(genesis: RecordHash, records: [StoredRecord], former: RecordHash? = nil) {
         self.genesis = genesis
         self.records = records
+        self.former = former
     }
 }
 
@@ -51,6 +54,11 @@ struct RecordTable {
             try connection.execute("DELETE FROM ferry_record")
         }
         try meta.set(.genesis, beginning.genesis.hex)
+        if let former = beginning.former {
+            try meta.set(.formerGenesis, former.hex)
+        } else {
+            try meta.remove(.formerGenesis)
+        }
         try add(beginning.records)
     }
 

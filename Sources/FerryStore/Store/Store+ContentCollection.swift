@@ -88,6 +88,14 @@ extension Store {
         }
     }
 
+    /// The epochs whose keys name remembered deleted contents: a content may come back.
+    package func rememberedContentEpochs() throws -> Set<EpochID> {
+        try readAccess { access in
+            guard let standings = try ContentStandings(access) else { return [] }
+            return Set(try standings.deleted().compactMap { try standings.row(of: $0)?.epoch })
+        }
+    }
+
     /// When contents and packs were last looked at (`deleteUnusedContents`), in milliseconds; `nil` if never.
     package func lastCollection() throws -> Int64? {
         try read { try MetaTable(connection: $0).integer(.contentCollection) }

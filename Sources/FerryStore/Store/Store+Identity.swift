@@ -111,6 +111,11 @@ extension Store {
         }
     }
 
+    /// The first record of the former membership, if this database founded the membership anew; `nil` otherwise.
+    package func formerGenesis() throws -> RecordHash? {
+        try read { try MetaTable(connection: $0).string(.formerGenesis).flatMap { RecordHash(hex: $0) } }
+    }
+
     /// The path of the database at its last sync; `nil` before the first.
     package func notedPath() throws -> String? { try read { try MetaTable(connection: $0).string(.path) } }
 

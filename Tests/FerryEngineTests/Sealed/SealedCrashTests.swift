@@ -58,6 +58,8 @@ final class SealedCrashTests: XCTestCase {
     func testCopying() throws { try interrupt(.copying) }
     func testSealing() throws { try interrupt(.sealing) }
     func testRemovingFilesOfTheOpenTime() throws { try interrupt(.removingFormerFiles) }
+
+    func testFoundingAnew() throws { try interrupt(.foundingAnew) }
     func testEnrolling() throws { try interrupt(.enrolling) }
     func testInviting() throws { try interrupt(.inviting) }
 }

@@ -81,5 +81,7 @@ final class SealedDatabaseCrashTests: XCTestCase {
     func testCopying() throws { try interrupt(.copying) }
     func testSealing() throws { try interrupt(.sealing) }
     func testRemovingFilesOfTheOpenTime() throws { try interrupt(.removingFormerFiles) }
+
+    func testFoundingAnew() throws { try interrupt(.foundingAnew) }
     func testEnrolling() throws { try interrupt(.enrolling) }
 }

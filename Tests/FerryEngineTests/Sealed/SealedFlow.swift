@@ -89,6 +89,9 @@ struct SealedFlow: Sendable {
         _ = try home.replica(1).removeOthers(recovery: code)
     } check: { home in
         try home.settle([1])
+        // A second attempt is the device of the first.
+        XCTAssertEqual(try home.roster(1).members.count, 1)
+        XCTAssertEqual(try home.roster(1).removed.count, 1)
         XCTAssertEqual(try home.names(1), ["first"])
         XCTAssertEqual(home.failure { _ = try home.replica(0).sync() }, .notMember)
     }
@@ -171,6 +174,22 @@ struct SealedFlow: Sendable {
         try home.assertAgreement([0, 1], ["first", "second"], members: 2)
         let index = try home.invite(by: 0)
         try home.assertAgreement([0, 1, index], ["first", "second"], members: 3)
+    }
+
+    static let foundingAnew = SealedFlow(name: "seal --anew") { home in
+        try twoDevices(home)
+        try home.write(1, "second")
+        try home.settle()
+    } act: { home in
+        _ = try home.seal(0, anew: true)
+    } check: { home in
+        let enrolment = try home.begin(1, .code(home.replica(0).invite().code))
+        _ = try home.replica(0).sync()
+        _ = try home.replica(1).enrol(enrolment)
+        try home.assertAgreement([0, 1], ["first", "second"], members: 2)
+        home.addComputer()
+        try home.join(2, home.begin(2, .recovery(XCTUnwrap(home.recovery))))
+        try home.assertAgreement([0, 1, 2], ["first", "second"], members: 3)
     }
 
     static let removingFormerFiles = SealedFlow(name: "removing plain files") { home in

@@ -149,6 +149,38 @@ final class SealedStoryTests: XCTestCase {
         XCTAssertEqual(try home.roster(0).members[home.device(index)]?.way, .recovery)
     }
 
+    func testASecondAttemptByTheRecoveryCodeIsTheDeviceOfTheFirst() throws {
+        let home = try twoDevices()
+        try home.settle()
+        let code = try XCTUnwrap(home.recovery)
+        let index = home.addComputer()
+        let first = try home.begin(index, .recovery(code))
+        let second = try home.begin(index, .recovery(code))
+        XCTAssertEqual(first.device, second.device)
+        // The record never reached the folder: the same device is let in again.
+        let place = "\(SealedHome.place)/devices/\(first.device.hex)"
+        for path in try home.allFiles().keys where path.hasPrefix(place) { try home.files.removeFile(at: path) }
+        XCTAssertEqual(try home.begin(index, .recovery(code)).device, first.device)
+        try home.join(index, home.begin(index, .recovery(code)))
+        try home.assertAgreement([0, 1, index], ["first"], members: 3)
+        // Now a database has the device, and a second database becomes another one.
+        XCTAssertNotEqual(try home.begin(index, .recovery(code)).device, first.device)
+    }
+
+    func testAnInterruptedEnrolmentByTheRecoveryCodeGoesOn() throws {
+        let home = try twoDevices()
+        try home.settle()
+        let code = try XCTUnwrap(home.recovery)
+        _ = try home.replica(0).remove("device1")
+        let enrolment = try home.begin(1, .recovery(code))
+        _ = try home.replica(1).enrol(try home.begin(1, .recovery(code)))
+        XCTAssertEqual(try home.device(1), enrolment.device)
+        // The crash came after the database had become the device.
+        let again = try home.replica(1).enrol(enrolment)
+        XCTAssertEqual(again.device, enrolment.device.description)
+        try home.assertAgreement([0, 1], ["first"], members: 2)
+    }
+
     func testTheRecoveryCodeRemovesAllOthers() throws {
         let home = try twoDevices()
         try home.settle()

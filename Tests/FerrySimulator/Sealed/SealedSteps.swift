@@ -78,10 +78,11 @@ extension Step {
     }
 
     func remove(_ machine: Machine, _ sealed: SealedLife) throws {
-        let roster = try sealed.knowledge(of: machine).roster
+        let knowledge = try sealed.knowledge(of: machine)
+        let roster = knowledge.roster
         let theirs = Set(try sealed.thieves.flatMap { try $0.devices })
         let thieves = roster.members.keys.filter(theirs.contains).sorted()
-        let others = roster.members.keys.filter { $0 != machine.replica?.identity.device }.sorted()
+        let others = roster.members.keys.filter { $0 != knowledge.device }.sorted()
         guard let device = random.element(of: thieves.isEmpty || random.isOne(in: 4) ? others : thieves) else { return }
         if random.isOne(in: 2) { try exchange(machine) }
         try simulation.remove(device, by: machine)

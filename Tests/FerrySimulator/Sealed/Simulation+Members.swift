@@ -78,11 +78,19 @@ extension Simulation {
         }
     }
 
-    /// Removes a member by another one, or by the recovery code where the member is older.
+    /// Removes a member by another one, or by the recovery code where the member is older. Where it is the machine's own device, whose keys a
+    /// thief has from a cloned computer, the machine gets new keys.
     func remove(_ device: DeviceID, by machine: Machine) throws {
         guard let sealed else { return }
         let replica = try machine.opened()
         machine.setSQLitesTime()
+        if try device == sealed.knowledge(of: machine).device {
+            return try expected {
+                _ = try replica.renewKeys()
+                tell("d\(machine.index) has new keys: a thief has the former ones")
+                tally.note("renewed keys")
+            }
+        }
         do {
             do {
                 _ = try replica.remove(device.description)
