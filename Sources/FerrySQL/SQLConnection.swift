@@ -46,7 +46,9 @@ import FerryCore
 
     /// Makes a statement owned by the caller. The statement must be gone before the database is closed: owners live
     /// inside a single access.
-    @usableFromInline package func makeStatement(_ sql: String) throws -> SQLStatement { try SQLStatement(sql, on: self) }
+    @usableFromInline package func makeStatement(_ sql: String) throws -> SQLStatement {
+        try SQLStatement(sql, on: self)
+    }
 
     /// Finalizes all statements.
     package func finalizeStatements() { statements.removeAll() }
@@ -90,7 +92,9 @@ import FerryCore
     }
 
     /// The first column of the first row as an integer; 0 without a row or for NULL.
-    @inlinable package func count(_ sql: String, _ values: FieldValue...) throws -> Int { try count(sql, values: values) }
+    @inlinable package func count(_ sql: String, _ values: FieldValue...) throws -> Int {
+        try count(sql, values: values)
+    }
 
     @inlinable package func count(_ sql: String, values: [FieldValue]) throws -> Int {
         let statement = try prepare(sql)
@@ -99,7 +103,9 @@ import FerryCore
         return try statement.step() ? statement.int(0) : 0
     }
 
-    @inlinable package func forEachRow(_ sql: String, _ values: [FieldValue] = [], _ body: (SQLStatement) throws -> Void) throws {
+    @inlinable package func forEachRow(
+        _ sql: String, _ values: [FieldValue] = [], _ body: (SQLStatement) throws -> Void
+    ) throws {
         let statement = try prepare(sql)
         defer { statement.reset() }
         for (index, value) in values.enumerated() { statement.bind(value, Int32(index + 1)) }
