@@ -107,10 +107,11 @@ bench-instructions: ## Count the instructions of fixed work, and compare (RENEW=
 format: ## Format the sources
 	$(SWIFT) format --in-place --recursive --parallel Sources Tests Benchmarks/Sources Examples Package.swift
 
-lint: ## Check the format, rooms, tables and shapes of the sources, and the names and sentences in Docs
+lint: ## Check the format, rooms, tables, shapes and inlining of the sources, and the names and sentences in Docs
 	@Scripts/check-rooms
 	@Scripts/check-tables
 	@Scripts/check-shapes
+	@Scripts/check-inlining
 	@Scripts/check-pages
 	@Scripts/check-prose
 	$(SWIFT) format lint --strict --recursive --parallel Sources Tests Benchmarks/Sources Examples Package.swift

@@ -25,11 +25,23 @@ struct ServiceCommand: ParsableCommand {
     fileprivate static func control(_ argument: DatabaseArgument, metrics: String? = nil) throws -> ServiceControl {
         var unit = ServiceUnit(
             database: absolute(argument.database), program: try program(), metrics: metrics.map(absolute))
-        // Where the service would look for keys and places otherwise than this command.
-        let names = ["FERRY_KEYS", "XDG_DATA_HOME", "AWS_PROFILE", "RCLONE_CONFIG"]
-        let environment = ProcessInfo.processInfo.environment
-        for name in names { unit.environment[name] = environment[name] }
+        unit.environment = variables(ProcessInfo.processInfo.environment, home: NSHomeDirectory())
         return ServiceControl(unit)
+    }
+
+    /// The variables without which the service would look for keys and places otherwise than this command. The service runs in another
+    /// directory, so paths are absolute.
+    /// - Parameter home: the home directory that the service manager gives the service.
+    static func variables(_ present: [String: String], home: String) -> [String: String] {
+        var taken: [String: String] = [:]
+        for name in ["FERRY_KEYS", "RCLONE_CONFIG"] {
+            if let path = present[name], !path.isEmpty { taken[name] = absolute(path) }
+        }
+        // A relative one means nothing (XDG Base Directory Specification).
+        if let path = present["XDG_DATA_HOME"], path.hasPrefix("/") { taken["XDG_DATA_HOME"] = path }
+        taken["AWS_PROFILE"] = present["AWS_PROFILE"]
+        if homeDirectory(present) != home { taken["HOME"] = homeDirectory(present) }
+        return taken
     }
 
     private static func absolute(_ path: String) -> String {
@@ -55,7 +67,8 @@ struct ServiceInstall: DatabaseCommand {
             """,
         discussion: """
             A service that is there already is replaced. It runs this very program: install Ferry where it stays before. The \
-            variables FERRY_KEYS, XDG_DATA_HOME, AWS_PROFILE and RCLONE_CONFIG are taken along.
+            variables FERRY_KEYS, XDG_DATA_HOME, AWS_PROFILE and RCLONE_CONFIG are taken along, and HOME where the account has \
+            another one.
 
             JSON: {"unit", "file", "isInstalled", "isActive", "isEnabled"}; the last two are absent where no service manager answers.
 

@@ -26,7 +26,7 @@ struct ServiceControl {
         self.environment = environment
     }
 
-    private var home: String { environment["HOME"] ?? NSHomeDirectory() }
+    private var home: String { homeDirectory(environment) }
 
     #if os(macOS)
     private var directory: String { home + "/Library/LaunchAgents" }

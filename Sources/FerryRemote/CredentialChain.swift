@@ -22,7 +22,8 @@ struct CredentialSurroundings: Sendable {
     var run: @Sendable (_ words: [String]) -> String?
 
     static let live = CredentialSurroundings(
-        variables: ProcessInfo.processInfo.environment, home: NSHomeDirectory(),
+        variables: ProcessInfo.processInfo.environment,
+        home: homeDirectory(ProcessInfo.processInfo.environment),
         readFile: { path in
             guard let data = FileManager.default.contents(atPath: path), data.count <= ProfileFile.maximumBytes else {
                 return nil

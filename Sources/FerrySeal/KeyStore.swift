@@ -26,6 +26,16 @@ package protocol KeyStore: Sendable {
 
 extension KeyStore {
     package var place: String? { nil }
+
+    /// Reads the keys of one device among many; `nil` also for a damaged file, which says nothing of the others.
+    /// - Throws: as `load`.
+    package func readable(_ device: DeviceID) throws -> KeyFile? {
+        do {
+            return try load(device)
+        } catch let error as FerryError where error.code == .damagedFile {
+            return nil
+        }
+    }
 }
 
 /// A key store in memory, as long-lived as the process: for tests, simulations, and apps with their own storage of

@@ -160,6 +160,26 @@ final class SealedCommandTests: XCTestCase {
         XCTAssertFalse(told.output.contains("not reachable"), told.output)
     }
 
+    /// A full disk or a bad restore leaves an empty key file: it counts as a missing key, and the remedy works.
+    func testADamagedKeyFileIsAMissingKey() throws {
+        let workshop = try beginTwo()
+        for name in try FileManager.default.contentsOfDirectory(atPath: workshop.path("keys-phone"))
+        where name.hasSuffix(".key") {
+            let file = FileHandle(forWritingAtPath: workshop.path("keys-phone/" + name))
+            try file?.truncate(atOffset: 0)
+        }
+        let synced = try run(workshop, "phone", ["sync", "b.sqlite"], status: 77)
+        XCTAssertTrue(synced.errors.contains("cannot be read") && synced.errors.contains("ferry enrol"), synced.errors)
+        let examined = try run(workshop, "phone", ["doctor", "b.sqlite"], status: 65).output
+        XCTAssertFalse(examined.contains("Bring the folder back"), examined)
+        let (words, _) = try invitation(workshop)
+        _ = try run(workshop, "phone", ["enrol", "b.sqlite", "--code", "-", "--no-wait"], input: words, status: 75)
+        _ = try run(workshop, "laptop", ["sync", "a.sqlite"])
+        _ = try run(workshop, "phone", ["enrol", "b.sqlite", "--code", "-", "--no-wait"], input: words)
+        _ = try run(workshop, "laptop", ["sync", "a.sqlite"])
+        try assertSameRows(workshop)
+    }
+
     func testKeysInTheSharedFolderAreNeverUsed() throws {
         let workshop = try beginTwo()
         let inside = workshop.path("shared/keys")

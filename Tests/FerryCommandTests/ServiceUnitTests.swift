@@ -7,6 +7,23 @@ final class ServiceUnitTests: XCTestCase {
         database: "/home/me/My music/100% \"ours\" $x.sqlite", program: "/opt/ferry/bin/ferry",
         metrics: "/var/lib/node/ferry.prom", environment: ["FERRY_KEYS": "/home/me/k\\eys"])
 
+    func testPathsOfTheSurroundingsAreAbsoluteForTheService() {
+        let here = FileManager.default.currentDirectoryPath
+        XCTAssertEqual(
+            ServiceCommand.variables(
+                [
+                    "FERRY_KEYS": "keys", "RCLONE_CONFIG": "/etc/rclone.conf", "XDG_DATA_HOME": "data",
+                    "HOME": "/home/ann",
+                ],
+                home: "/home/ann"),
+            ["FERRY_KEYS": here + "/keys", "RCLONE_CONFIG": "/etc/rclone.conf"])
+        XCTAssertEqual(
+            ServiceCommand.variables(
+                ["FERRY_KEYS": "", "XDG_DATA_HOME": "/data", "AWS_PROFILE": "music", "HOME": "/srv/ann"],
+                home: "/home/ann"),
+            ["XDG_DATA_HOME": "/data", "AWS_PROFILE": "music", "HOME": "/srv/ann"])
+    }
+
     func testAUnitQuotesWhatSystemdWouldExpand() {
         let text = unit.systemdText
         XCTAssertTrue(

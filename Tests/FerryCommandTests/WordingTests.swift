@@ -138,6 +138,22 @@ final class ProgressEstimateTests: XCTestCase {
 }
 
 final class ExitStatusTests: XCTestCase {
+    func testThePageHasEachCodeUnderItsStatus() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let page = try String(contentsOf: root.appendingPathComponent("Docs/CommandLine.md"), encoding: .utf8)
+        let rows = page.split(separator: "\n").filter { $0.hasPrefix("| ") }
+        for (code, status) in ExitStatus.byCode {
+            let word = "`\(code.rawValue)`"
+            if status == .badData {
+                XCTAssertTrue(page.contains(word), "\(word) is not on the page")
+            } else {
+                let row = rows.first { $0.hasPrefix("| \(status.rawValue) |") }
+                XCTAssertTrue(row?.contains(word) ?? false, "\(word) is not in the row of \(status.rawValue)")
+            }
+        }
+    }
+
     func testFailuresEndAsSysexitsSays() {
         let expected: [FerryError.Code: Int32] = [
             .invalidArgument: 64, .notADatabase: 65, .databaseCorrupt: 65, .damagedFile: 65, .formatTooNew: 65,

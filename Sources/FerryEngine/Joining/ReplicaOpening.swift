@@ -130,7 +130,7 @@ struct ReplicaOpening: Sendable {
             return false
         }
         return try environment.keys.devices().contains { device in
-            guard let file = try environment.keys.load(device) else { return false }
+            guard let file = try environment.keys.readable(device) else { return false }
             return file.container == container.id && file.genesis == genesis.bytes
         }
     }

@@ -100,7 +100,7 @@ public final class Enrolment: Sendable {
         _ container: Container, _ genesis: RecordHash, _ way: Way?, _ path: String, _ environment: ReplicaEnvironment
     ) throws -> Enrolment? {
         for device in try environment.keys.devices() {
-            guard let file = try environment.keys.load(device), file.container == container.id,
+            guard let file = try environment.keys.readable(device), file.container == container.id,
                 file.genesis == genesis.bytes, let bytes = try container.readClaim(of: device)
             else { continue }
             let claim = try Claim(decoding: bytes, container: container.id)
@@ -155,7 +155,7 @@ public final class Enrolment: Sendable {
     ) throws -> [KeyFile] {
         let key = code.claimKey(in: container.id)
         return try environment.keys.devices().sorted().compactMap { device in
-            guard let file = try environment.keys.load(device), file.container == container.id,
+            guard let file = try environment.keys.readable(device), file.container == container.id,
                 file.genesis == genesis.bytes, file.invitations.contains(where: { $0.claimKey == key }),
                 try container.remains(of: device).files.isEmpty
             else { return nil }

@@ -36,10 +36,10 @@ package struct FileKeyStore: KeyStore {
 
     /// The directory for this account: `$FERRY_KEYS`, else `$XDG_DATA_HOME/ferry/keys`, else `~/.local/share/ferry/keys`. Empty
     /// variables count as missing, and so does a relative `XDG_DATA_HOME` (XDG Base Directory Specification).
-    package static func directory(variables: [String: String], home: String) -> String {
+    package static func directory(variables: [String: String]) -> String {
         if let keys = variables["FERRY_KEYS"], !keys.isEmpty { return keys }
         if let data = variables["XDG_DATA_HOME"], data.hasPrefix("/") { return data + "/ferry/keys" }
-        return home + "/.local/share/ferry/keys"
+        return homeDirectory(variables) + "/.local/share/ferry/keys"
     }
 
     // MARK: KeyStore

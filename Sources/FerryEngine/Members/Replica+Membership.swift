@@ -41,7 +41,15 @@ extension Replica {
     /// - Throws: `keyMissing`; `keyExposed` where the keys lie in the shared folder; as `KeyStore.load`.
     func keyFile() throws -> KeyFile {
         try Self.refuseKeys(environment.keys, inside: identity.containerPath)
-        if let file = try environment.keys.load(identity.device) { return file }
+        do {
+            if let file = try environment.keys.load(identity.device) { return file }
+        } catch let error as FerryError where error.code == .damagedFile {
+            throw FerryError(
+                .keyMissing,
+                "This computer's key for this database cannot be read, at \(error.path ?? environment.keys.place ?? "its place"). "
+                    + "Its rows are here, and its changes wait. Put the key file back from a backup; or `ferry enrol` makes it a "
+                    + "device of its own.", path: error.path ?? store.path, device: identity.device, cause: error)
+        }
         throw FerryError(
             .keyMissing,
             "This computer has no key for this database: it was copied from another one, or the keys were lost. Its rows are "

@@ -39,8 +39,7 @@ package struct ReplicaEnvironment: Sendable {
         ReplicaEnvironment(
             clock: SystemClock(), random: SystemRandom(), fileSystem: PosixFileSystem(),
             keys: FileKeyStore(
-                directory: FileKeyStore.directory(
-                    variables: ProcessInfo.processInfo.environment, home: NSHomeDirectory())))
+                directory: FileKeyStore.directory(variables: ProcessInfo.processInfo.environment)))
     }
 
     /// The same, with the keys where an app keeps them.

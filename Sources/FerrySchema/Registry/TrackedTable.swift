@@ -355,17 +355,17 @@ import FerrySQL
     }
 }
 
-package struct TrackedForeignKey: Sendable {
+@usableFromInline package struct TrackedForeignKey: Sendable {
     /// The key as declared in the schema; `nil` if undeclared.
     package var declared: DeclaredKey?
     /// The child's columns by number.
     package var columns: [Int]
     /// The number of the parent's table.
     package var parent: Int
-    package var target: Target
+    @usableFromInline package var target: Target
     package var action: ForeignKeyAction
 
-    package enum Target: Sendable {
+    @usableFromInline package enum Target: Sendable {
         /// The parent's mapped key: the value is a reference.
         case mapped
         /// The parent's own key, with derived object IDs: for each key column, the position in `columns`.

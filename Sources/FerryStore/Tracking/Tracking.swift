@@ -119,9 +119,10 @@ struct Tracking {
         let unseen = UnseenTables(connection)
         let coverage = try unseen.coverage()
         let present = try PresentTriggers(connection)
+        let found = try reader.read()
         let columnNames = try RenamedColumns(connection, surroundings).update(
-            reader.read(), present, covered: coverage.mapValues(\.columns), columns)
-        let schema = try reader.read()
+            found, present, covered: coverage.mapValues(\.columns), columns)
+        let schema = try columnNames.isChanged ? reader.read() : found
         try RemovedForeignKeys(connection, schema).update()
         let isNews = try columnNames.isChanged || !ToldColumnNames.isSameSchema(schema.version, meta)
         var plan = try TrackingPlan(kept: connection, schema, isNew: meta.integer(.schemaVersion) == nil && !rowsAreOld)

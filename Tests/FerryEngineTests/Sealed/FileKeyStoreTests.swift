@@ -163,11 +163,13 @@ final class FileKeyStoreTests: XCTestCase {
 
     func testTheDirectoryFollowsTheEnvironment() {
         func directory(_ variables: [String: String]) -> String {
-            FileKeyStore.directory(variables: variables, home: "/home/me")
+            FileKeyStore.directory(variables: variables.merging(["HOME": "/home/me"]) { given, _ in given })
         }
         XCTAssertEqual(directory([:]), "/home/me/.local/share/ferry/keys")
         XCTAssertEqual(directory(["XDG_DATA_HOME": "/data"]), "/data/ferry/keys")
         XCTAssertEqual(directory(["XDG_DATA_HOME": "data"]), "/home/me/.local/share/ferry/keys")
+        XCTAssertEqual(directory(["HOME": "/srv/me"]), "/srv/me/.local/share/ferry/keys")
+        XCTAssertEqual(directory(["HOME": "here"]), NSHomeDirectory() + "/.local/share/ferry/keys")
         XCTAssertEqual(directory(["XDG_DATA_HOME": "/data", "FERRY_KEYS": "/run/secrets"]), "/run/secrets")
         XCTAssertEqual(directory(["FERRY_KEYS": "", "XDG_DATA_HOME": ""]), "/home/me/.local/share/ferry/keys")
     }
