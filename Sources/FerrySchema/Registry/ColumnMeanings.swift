@@ -33,7 +33,7 @@ package struct ColumnMeaning: Codable, Equatable, Sendable {
 
     /// The target in a variant's name; `nil` for a plain name.
     package static func target(of name: String) -> String? {
-        name.range(of: " → ").map { String(name[$0.upperBound...]) }
+        arrow(in: name).map { String(name[$0.upperBound...]) }
     }
 
     /// Names the column under a different meaning.
@@ -41,8 +41,14 @@ package struct ColumnMeaning: Codable, Equatable, Sendable {
 
     /// The plain column of a variant's name; `nil` for a plain name.
     package static func base(of name: String) -> String? {
-        guard let end = name.range(of: " → ")?.lowerBound else { return nil }
-        return String(name[..<end])
+        arrow(in: name).map { String(name[..<$0.lowerBound]) }
+    }
+
+    /// The place of the arrow in a variant's name. Asked for each column of each changeset, so names without the arrow's first byte are
+    /// not searched.
+    private static func arrow(in name: String) -> Range<String.Index>? {
+        guard name.utf8.contains(0xe2) else { return nil }
+        return name.firstRange(of: " → ")
     }
 }
 
