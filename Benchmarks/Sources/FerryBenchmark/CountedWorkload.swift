@@ -4,7 +4,7 @@ import FerryEngine
 import FerryStore
 import Foundation
 
-/// Twelve fixed pieces of work on small data, whose instructions `Scripts/bench-instructions` counts.
+/// Fourteen fixed pieces of work on small data, whose instructions `Scripts/bench-instructions` counts.
 ///
 /// Each runs in a process of its own. The work is prepared first; callgrind counts from the call of `ferry_counted` to the return
 /// (`--toggle-collect=ferry_counted`). Rows, statements and IDs are the same in every run, so counts repeat to within a
