@@ -41,8 +41,11 @@ package struct BookkeepingTables {
         return names.contains(name) || shapes[name]?.contains(Set(columns.map(foldedName))) ?? false
     }
 
-    /// True if the table is in the database, and a migration tool notes in it what the tool has run.
+    /// True if the table is in the database, and a migration tool notes in it what the tool has run. Columns are read of few tables: a
+    /// broken index of any other one makes no difference.
     package func contains(_ table: String) throws -> Bool {
+        let name = foldedName(table)
+        guard Self.names.contains(name) || Self.shapes[name] != nil else { return false }
         let all = try connection.rows("SELECT name FROM pragma_table_xinfo(?)", .text(table)).map { $0[0].text }
         return !all.isEmpty && Self.contains(table, columns: all)
     }
