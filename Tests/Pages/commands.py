@@ -295,7 +295,7 @@ SETUPS = {
 def pages():
     yield from (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md")
     for folder in ("Docs", "Examples", "python", "Benchmarks"):
-        yield from sorted(path for path in (ROOT / folder).rglob("*.md") if ".build" not in path.parts)
+        yield from sorted(path for path in (ROOT / folder).rglob("*.md") if not any(part.startswith(".") for part in path.relative_to(ROOT).parts))
     yield from sorted((ROOT / "Sources/Ferry/Ferry.docc").glob("*.md"))
 
 
