@@ -295,7 +295,9 @@ SETUPS = {
 def pages():
     yield from (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md")
     for folder in ("Docs", "Examples", "python", "Benchmarks"):
-        yield from sorted(path for path in (ROOT / folder).rglob("*.md") if not any(part.startswith(".") for part in path.relative_to(ROOT).parts))
+        found = sorted((ROOT / folder).rglob("*.md"))
+        # Hidden folders have the packages that a build took.
+        yield from (path for path in found if not any(part.startswith(".") for part in path.relative_to(ROOT).parts))
     yield from sorted((ROOT / "Sources/Ferry/Ferry.docc").glob("*.md"))
 
 

@@ -59,7 +59,7 @@ struct ChangesetAdmission {
 
     private static func objection(to changes: TableChanges) -> String? {
         let name = changes.name
-        if name.isEmpty || name.contains("\0") { return "it names a table as no table can be named" }
+        if name.isEmpty || Self.hasNul(name) { return "it names a table as no table can be named" }
         let ownIdentity = ownIdentities[name] ?? DocumentTables.identities[name]
         if foldedName(name).hasPrefix("sqlite_") || OwnNames.stays(name) {
             return "it names the table \(name), which cannot travel"
@@ -70,19 +70,21 @@ struct ChangesetAdmission {
         switch changes.identity {
         case .surrogate: break
         case .surrogateBy(let column):
-            if column.isEmpty || column.contains("\0") {
+            if column.isEmpty || Self.hasNul(column) {
                 return "it identifies rows of the table \(name) by a column that no table can have"
             }
         case .key(let columns), .declared(let columns):
-            if columns.isEmpty || columns.contains(where: { $0.contains("\0") })
+            if columns.isEmpty || columns.contains(where: Self.hasNul)
                 || Set(columns.map(foldedName)).count < columns.count
             {
                 return "it identifies rows of the table \(name) by columns that no table can have"
             }
         }
-        let hasNul = changes.columns.contains { $0.contains("\0") }
-        return hasNul ? "it names a column of the table \(name) as no column can be named" : nil
+        return changes.columns.contains(where: Self.hasNul) ? "it names a column of the table \(name) as no column can be named" : nil
     }
+
+    /// True for a name that SQLite cannot have. Asked for each name of each changeset, so bytes are searched.
+    private static func hasNul(_ name: String) -> Bool { name.utf8.contains(0) }
 
     private static let ownIdentities: [String: TableIdentity] = [
         PolicyList.table: .key(["target"]), "ferry_kv_value": .key(["key"]),
