@@ -80,7 +80,8 @@ struct ChangesetAdmission {
                 return "it identifies rows of the table \(name) by columns that no table can have"
             }
         }
-        return changes.columns.contains(where: Self.hasNul) ? "it names a column of the table \(name) as no column can be named" : nil
+        return changes.columns.contains(where: Self.hasNul)
+            ? "it names a column of the table \(name) as no column can be named" : nil
     }
 
     /// True for a name that SQLite cannot have. Asked for each name of each changeset, so bytes are searched.
