@@ -59,13 +59,18 @@ extension SchemaTable {
         for key in foreignKeys where key.columns.count == 1 && equalNames(key.columns[0], column) {
             guard let parent = schema.table(key.parentTable) else { return nil }
             let local = key.parentColumns.first ?? (parent.primaryKey.count == 1 ? parent.primaryKey[0] : "")
-            let isKey = parent.primaryKey.count == 1 && equalNames(parent.primaryKey[0], local)
-            // An integer key may become a key of a different type under the same name.
-            let type = parent.isIntegerKey ? "" : parent.column(local).map { " \($0.affinity)" } ?? ""
-            let name = parent.travellingName(local)
-            targets.insert(foldedName(isKey ? "\(parent.name)(\(name)\(type))" : "\(parent.name).\(name)"))
+            targets.insert(parent.target(to: local))
         }
         return targets.sorted().joined(separator: ", ")
+    }
+
+    /// The target of a foreign key to a column of this table (`ColumnMeaning.target`).
+    package func target(to column: String) -> String {
+        let isKey = primaryKey.count == 1 && equalNames(primaryKey[0], column)
+        // An integer key may become a key of a different type under the same name.
+        let type = isIntegerKey ? "" : self.column(column).map { " \($0.affinity)" } ?? ""
+        let travelling = travellingName(column)
+        return foldedName(isKey ? "\(name)(\(travelling)\(type))" : "\(name).\(travelling)")
     }
 
     /// The tables a column refers to by the column's own foreign keys.

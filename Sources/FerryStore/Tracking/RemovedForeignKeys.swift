@@ -48,7 +48,7 @@ struct RemovedForeignKeys {
     /// The target of a foreign key to a table's integer key (`ColumnMeaning.target`); `nil` without such a key.
     private func target(_ name: String) -> String? {
         guard let parent = schema.table(name), parent.isIntegerKey, parent.primaryKey.count == 1 else { return nil }
-        return foldedName("\(parent.name)(\(parent.travellingName(parent.primaryKey[0])))")
+        return parent.target(to: parent.primaryKey[0])
     }
 }
 
