@@ -65,7 +65,7 @@ final class PatientWatch: Sendable {
         while !state.withLock({ $0.isStopped }) {
             _ = watcher.wait(timeoutMilliseconds: pause)
             pause = min(2 * pause, Self.maximumMilliseconds)
-            // Why it cannot be opened was told when the database went.
+            // Why it cannot be opened was told when the database went, and the next turn tries again.
             guard let replica = try? Replica(path: database) else { continue }
             let watch = RunningWatch(replica, reporter, recorder?.following(replica.store))
             let isStopped = state.withLock { state in

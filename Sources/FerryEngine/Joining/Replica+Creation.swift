@@ -165,7 +165,7 @@ extension Replica {
 
     /// Refuses secret keys inside the shared folder, where everybody with the folder has the keys.
     static func refuseKeys(_ keys: any KeyStore, inside containerPath: String) throws {
-        guard let place = keys.place, (absolutePath(place) + "/").hasPrefix(containerPath + "/") else { return }
+        guard let place = keys.place, isInside(place, containerPath) else { return }
         throw FerryError(
             .keyExposed,
             "The directory of the secret keys, \(place), is inside the shared folder: everybody who has the folder would have the keys. "
@@ -175,11 +175,16 @@ extension Replica {
 
     /// Refuses a recovery code inside the shared folder: whoever has the folder could let devices in.
     package static func refuseRecoveryCode(at file: String, inside containerPath: String) throws {
-        guard absolutePath(file).hasPrefix(absolutePath(containerPath) + "/") else { return }
+        guard isInside(file, containerPath) else { return }
         throw FerryError(
             .keyExposed,
             "The file for the recovery code, \(file), is inside the shared folder: everybody who has the folder would have the code. "
                 + "Choose a file outside of \(containerPath).", path: file)
+    }
+
+    /// True for the folder itself as well.
+    private static func isInside(_ path: String, _ folder: String) -> Bool {
+        (absolutePath(path) + "/").hasPrefix(absolutePath(folder) + "/")
     }
 
     static func checkedName(_ name: String?) throws -> String {

@@ -44,8 +44,8 @@ package struct ColumnMeaning: Codable, Equatable, Sendable {
         arrow(in: name).map { String(name[..<$0.lowerBound]) }
     }
 
-    /// The place of the arrow in a variant's name. Asked for each column of each changeset, so names without the arrow's first byte are
-    /// not searched.
+    /// The place of the arrow in a variant's name. Asked for each registered column, so names without the arrow's first byte are not
+    /// searched.
     private static func arrow(in name: String) -> Range<String.Index>? {
         guard name.utf8.contains(0xe2) else { return nil }
         return name.firstRange(of: " → ")

@@ -355,6 +355,14 @@ import FerrySQL
     }
 }
 
+extension TrackedColumn {
+    /// The present value of the column's default, as SQLite evaluates it; `nil` without a default.
+    package func defaultValue(_ connection: SQLConnection) throws -> FieldValue? {
+        guard let defaultSQL else { return nil }
+        return try connection.firstValue("SELECT \(defaultSQL)") ?? .null
+    }
+}
+
 @usableFromInline package struct TrackedForeignKey: Sendable {
     /// The key as declared in the schema; `nil` if undeclared.
     package var declared: DeclaredKey?

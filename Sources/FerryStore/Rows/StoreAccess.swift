@@ -195,8 +195,7 @@ final class StoreAccess {
 
     /// The present value of a column's default; `nil` without a default.
     func defaultValue(of column: TrackedColumn) throws -> FieldValue? {
-        guard let sql = column.defaultSQL else { return nil }
-        return try connection.firstValue("SELECT \(sql)") ?? .null
+        try column.defaultValue(connection)
     }
 
     /// Whether something is known of an object by which its row is identified. No Ferry inserts a row without it.
