@@ -120,12 +120,28 @@ extension Replica {
         return nil
     }
 
+    /// The positions in this device's log that other devices have read, and that this database did not write. Where the container does
+    /// not have the changes either, one backup has set back both.
+    /// - Parameter heads: the other devices' heads. A successor of this ID explains and sends such changes.
+    func foreignPositions(_ heads: [DeviceID: Head]) throws -> [LogPosition] {
+        if heads.values.contains(where: { $0.predecessor?.device == identity.device }) { return [] }
+        let end = try store.versionVector()[identity.device]
+        let others = heads.values.compactMap { $0.acknowledgements[identity.device] }.filter { $0 != end }
+        if others.isEmpty { return [] }
+        let times = Dictionary(try store.ownSegments().map { ($0.last, $0.time) }) { first, _ in first }
+        return others.filter { position in
+            position.sequence >= end.sequence || times[position.sequence].map { $0 != position.time } ?? false
+        }
+    }
+
     /// Gives the database a new device ID. In a sealed container the former device lets the new device in.
+    /// - Parameter setBack: where the database and the container were set back to together (`PublishedLog.setBack`).
     /// - Throws: `notMember`, `keyMissing` in a sealed container.
-    func becomeNewDevice(_ reason: Renewal.Reason, _ container: Container) throws -> Renewal {
+    func becomeNewDevice(_ reason: Renewal.Reason, _ container: Container, setBack: LogPosition? = nil) throws -> Renewal {
         let former = identity.device
         let successor = try successor(container)
-        let published = try publishedLog(container)
+        var published = try publishedLog(container)
+        if let setBack { (published.isForked, published.isForkCertain, published.setBack) = (true, false, setBack) }
         let sentAgain = try store.becomeNewDevice(
             successor?.device ?? environment.random.makeID(), published: published, fingerprint: fingerprint,
             membership: .init(record: successor?.record), encode: segmentEncoding(for: identity))

@@ -52,6 +52,7 @@ final class SyncRun {
         // Nothing is sealed while no key may be used.
         if publisher.hold == nil { try replica.renewPacks(container, isThorough: isThorough) }
         repeat { try catchUp() } while try replica.learn(&container, told: view.heads, &admitted)
+        try recognizeSetBack()
         try adoptBranches()
         try republish()
         try uniteBranches()
@@ -85,6 +86,18 @@ final class SyncRun {
     /// Gives the database a new ID, if the database proves to be a copy.
     private func recognizeCopy() throws {
         guard let renewal = try replica.recognise(container, isThorough: isThorough) else { return }
+        try adopt(renewal)
+    }
+
+    /// Gives the database a new ID, if devices have read changes of its log that neither the database nor the container has. A
+    /// copy's late files are waited for.
+    private func recognizeSetBack() throws {
+        guard publisher.hold == nil, let setBack = try undelivered?.setBack() else { return }
+        try adopt(replica.becomeNewDevice(.restored, container, setBack: setBack))
+        try packAndPublish()
+    }
+
+    private func adopt(_ renewal: Renewal) throws {
         replica.unreported = renewal
         // The new device seals with new keys.
         if replica.identity.genesis != nil { container = try replica.openContainer() }
@@ -105,6 +118,7 @@ final class SyncRun {
     private func adoptBranches() throws {
         guard isThorough, view.gaps.isEmpty else { return }
         if try replica.mergeBranches(container, abandoned: view.abandoned) { try publish() }
+        if try replica.sendLostBranches(container, view.heads) { try publish() }
     }
 
     /// Sends rows again to devices that ask for them or may have forgotten them.

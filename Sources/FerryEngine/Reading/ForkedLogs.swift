@@ -58,6 +58,41 @@ extension Replica {
         return isNews
     }
 
+    /// Sends what this device has read of branches that the container has lost. The database of a log and the container were set back
+    /// together, and the database has a new ID (`foreignPositions`). Then only readers have the lost branch.
+    ///
+    /// The file at this device's position proves the loss: the file is of another branch, or follows another branch.
+    /// - Returns: true if there is something new to publish.
+    func sendLostBranches(_ container: Container, _ heads: [DeviceID: Head]) throws -> Bool {
+        let reading = try store.reading()
+        let successors = Successors(heads, self: identity.device, reading.formerDevices)
+        let own = Set(reading.formerDevices.map(\.device)).union([identity.device])
+        var isNews = false
+        for (device, known) in successors.all.sorted(by: { $0.key < $1.key }) where !own.contains(device) {
+            let position = reading.vector[device].sequence
+            guard position > 0, let checksum = reading.checksums[device] else { continue }
+            let end = LogEnd(sequence: position, checksum: checksum)
+            // The author of this branch has sent everything again.
+            if known.values.contains(where: { $0.end == end }) { continue }
+            do {
+                let examined = try store.branchesTakenIn(of: device)
+                let place = try PlaceInLog(
+                    end, of: device, container, head: heads[device], examined: Set(examined))
+                if place.news.isEmpty { continue }
+                if place.isContradicted {
+                    let sent = try store.mergeBranches(
+                        [], of: device, after: .none, isForkCertain: false, encode: segmentEncoding(for: identity))
+                    isNews = isNews || sent > 0
+                }
+                try store.recordMergedBranches(examined + place.news, of: device)
+            } catch let error as FerryError where error.concernsOneFile {
+                // Readers of the log report the file.
+                continue
+            }
+        }
+        return isNews
+    }
+
     /// Marks the changesets written by this database under a previous identity. If another copy wrote under that ID too, this
     /// device reads the log from the fork on.
     func noteReplayed(_ changesets: inout [Changeset], _ reading: StoreSummary, _ container: Container) throws {
@@ -134,6 +169,40 @@ extension Replica {
             isNews = true
         }
         return isNews
+    }
+}
+
+/// What the container has of a device's log beside the end of a reader's part: the segment that ends there, and the next.
+struct PlaceInLog {
+    /// True if the container has another branch there, or a log that ends before.
+    private(set) var isContradicted = false
+    /// The notes of what was examined now, for later looks.
+    private(set) var news: [String] = []
+
+    /// - Parameters:
+    ///   - end: the last changeset that the reader has of the log.
+    ///   - head: the log's head, if readable.
+    ///   - examined: the notes of former looks.
+    init(_ end: LogEnd, of device: DeviceID, _ container: Container, head: Head?, examined: Set<String>) throws {
+        let listed = try container.segmentFiles(of: device)
+        let files = listed.filter { $0.name.last == end.sequence || $0.name.first == end.sequence + 1 }
+        func note(_ name: String) -> String { "\(name) beside \(end.sequence)" }
+        let furthest = max(listed.map(\.name.last).max() ?? 0, head?.position.sequence ?? 0)
+        if furthest < end.sequence {
+            news = [note("end \(furthest)")].filter { !examined.contains($0) }
+            isContradicted = !news.isEmpty && head != nil
+            return
+        }
+        if files.allSatisfy({ examined.contains(note($0.fileName)) }) { return }
+        var isOnBranch = false
+        for file in files {
+            guard let (header, _) = try SegmentDecoder.decodedSchemas(file, of: device, container) else { continue }
+            news.append(note(file.fileName))
+            // A log that begins anew names no segment before: nothing tells its branch.
+            let checksum = header.lastSequence == end.sequence ? header.chainEnd : header.previous ?? end.checksum
+            isOnBranch = isOnBranch || checksum == end.checksum
+        }
+        isContradicted = !news.isEmpty && !isOnBranch
     }
 }
 

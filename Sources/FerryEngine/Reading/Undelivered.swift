@@ -8,6 +8,9 @@ import FerryStore
 ///
 /// A device with such a log waits for the files, then publishes a snapshot, unless a snapshot covers the log already. A device
 /// without the changes waits too, then reads that snapshot, even if the log's author announces less.
+///
+/// The log may be this device's own: a device has read changes under this device's numbers that this database did not write
+/// (`Replica.foreignPositions`). A copy of the database may have written the changes, and its files are late.
 struct Undelivered {
     private let replica: Replica
     private let look: ContainerView
@@ -15,6 +18,8 @@ struct Undelivered {
     private let now: Int64
     /// Logs in which other devices are further than this device, after this device has read all files.
     private let lacked: Set<DeviceID>
+    /// Positions in this device's log that remote devices have read, and this database did not write.
+    private let foreign: [LogPosition]
     /// The lacked logs whose branches may part before this device's position.
     private let ambiguous: Set<DeviceID>
     /// True if the pass found nothing new, and nothing was undelivered before.
@@ -31,6 +36,7 @@ struct Undelivered {
         isKnown = look.isQuiet && reading.undelivered.isEmpty
         (lacked, ambiguous) =
             isKnown ? ([], []) : Self.lacked(look, reading, problems, own: replica.identity.device, replica)
+        foreign = isKnown ? [] : try replica.foreignPositions(look.heads)
     }
 
     private static func lacked(
@@ -90,6 +96,21 @@ struct Undelivered {
         return Dictionary(uniqueKeysWithValues: overdue.map { ($0, reading.vector[$0].sequence + 1) })
     }
 
+    /// Where this device's database and the container were set back to together, so the database needs a new ID. `.none` for an
+    /// unknown place; `nil` if nothing was set back, or a copy's files may be late.
+    ///
+    /// A different file in the database's place is a backup's: nothing needs to be waited for.
+    func setBack() throws -> LogPosition? {
+        if foreign.isEmpty { return nil }
+        if let replaced = try replica.store.replacedFilePosition(),
+            foreign.allSatisfy({ $0.sequence > replaced.sequence })
+        {
+            return replaced
+        }
+        let isLate = isOverdue(own, since: reading.undelivered.lacked[own], retention.patienceMilliseconds)
+        return isLate ? LogPosition.none : nil
+    }
+
     // MARK: Kept logs
 
     /// Records since when logs are undelivered.
@@ -102,7 +123,8 @@ struct Undelivered {
             // After the clock was set back, a later time would mean years of waiting.
             Dictionary(uniqueKeysWithValues: devices.map { ($0, min(known[$0] ?? now, now)) })
         }
-        let present = UndeliveredLogs(kept: noted(kept, known.kept), lacked: noted(lacked, known.lacked))
+        let present = UndeliveredLogs(
+            kept: noted(kept, known.kept), lacked: noted(foreign.isEmpty ? lacked : lacked.union([own]), known.lacked))
         try replica.store.noteUndelivered(present, known: known)
         return kept.contains {
             isOverdue($0, since: present.kept[$0], retention.undeliveredMilliseconds)

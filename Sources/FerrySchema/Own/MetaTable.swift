@@ -62,6 +62,8 @@ package struct MetaTable {
         case device
         /// The database's place at the last use (`StoreFingerprint`).
         case fingerprint
+        /// The published position of this device's log when a different file was last found in the database's place.
+        case replacedFile
         /// The database's path at the last use. The bytes of documents that wait lie beside that path, if the database was moved alone.
         case path
         /// The device whose keys are being replaced, until others know that these keys count no more (`Replica.renewKeys`).

@@ -14,6 +14,9 @@ package struct PublishedLog: Sendable {
     package var isWhole: Bool
     /// The end of this database's own branch in the container, if known.
     package var end: LogEnd?
+    /// Where the database and the container were set back to, if remote devices have read other changes behind; `.none` for an unknown
+    /// place.
+    package var setBack: LogPosition?
     /// If several copies published under the ID, all their changesets after the fork.
     package var branches: [Changeset] = []
 
@@ -28,6 +31,9 @@ package struct PublishedLog: Sendable {
         self.isForkCertain = isForkCertain
         self.isWhole = isWhole
     }
+
+    /// The last position that every reader of the log certainly shares: everything later is written again.
+    var sentUnderID: LogPosition { setBack ?? position }
 }
 
 extension StoreSession {
@@ -57,7 +63,7 @@ extension StoreSession {
         let list =
             [
                 PreviousIdentity(
-                    device: former, sequence: published.position.sequence,
+                    device: former, sequence: published.sentUnderID.sequence,
                     end: published.isForked && published.isForkCertain ? published.end : nil)
             ]
             + (try PreviousIdentity.all(access.meta))
@@ -75,7 +81,7 @@ extension StoreSession {
         if !branches.isEmpty { touched.formUnion(try merge(branches, of: former)) }
         try DeviceTable(connection).set(
             .init(position: published.position, checksum: published.checksum), of: former)
-        if packed <= published.position.sequence && branches.isEmpty { return 0 }
+        if packed <= published.sentUnderID.sequence && branches.isEmpty { return 0 }
         let packedBefore = outcome.packed
         touched.formUnion(try UnpublishedRestamping(access, former: former, published).run { try stage($0) })
         return outcome.packed - packedBefore

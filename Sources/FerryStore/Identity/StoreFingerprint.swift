@@ -46,12 +46,18 @@ package struct StoreFingerprint: Equatable, Sendable {
     /// Both together, or a different machine, mean a copy. If that is wrong, the database gets an unneeded device ID,
     /// and nothing else happens.
     package func change(since former: StoreFingerprint) -> Change {
-        func differs(_ part: KeyPath<StoreFingerprint, String?>) -> Bool {
-            guard let present = self[keyPath: part], let former = former[keyPath: part] else { return false }
-            return present != former
-        }
-        if differs(\.machine) || differs(\.path) && differs(\.file) { return .copied }
+        if differs(\.machine, former) || differs(\.path, former) && differs(\.file, former) { return .copied }
         return self == former ? .none : .moved
+    }
+
+    /// True if a different file lies in the same place, as after the return of a backup.
+    func isReplaced(since former: StoreFingerprint) -> Bool {
+        change(since: former) == .moved && differs(\.file, former)
+    }
+
+    private func differs(_ part: KeyPath<StoreFingerprint, String?>, _ former: StoreFingerprint) -> Bool {
+        guard let present = self[keyPath: part], let former = former[keyPath: part] else { return false }
+        return present != former
     }
 
     // MARK: In `ferry_meta`

@@ -17,6 +17,7 @@ struct UnpublishedRestamping {
     private let access: StoreAccess
     private let former: DeviceID
     private let published: PublishedLog
+    private var sent: LogPosition { published.sentUnderID }
 
     /// Maximum number of objects in a changeset.
     private static let maximumObjects = 20_000
@@ -80,9 +81,9 @@ struct UnpublishedRestamping {
 
     private func isUnsent(_ stamp: Stamp?) -> Bool {
         guard let stamp, stamp.device == former else { return false }
-        if stamp.time > published.position.time { return true }
+        if stamp.time > sent.time { return true }
         // Rows of an unknown time are packed when a database joins, before anything else.
-        return !stamp.time.isKnown && published.position.time <= .unknown
+        return !stamp.time.isKnown && sent.time <= .unknown
     }
 
     private func objects(of table: TrackedTable) throws -> [ObjectID] {

@@ -93,9 +93,27 @@ extension Store {
         try read { try MetaTable(connection: $0).string(.fingerprint).flatMap { StoreFingerprint(text: $0) } }
     }
 
-    /// Saves the store's present place.
+    /// Saves the store's present place. If a different file lies there, also saves the published position of this device's log.
     package func note(_ fingerprint: StoreFingerprint) throws {
-        try note { try MetaTable(connection: $0).set(.fingerprint, fingerprint.text) }
+        try note { connection in
+            let meta = MetaTable(connection: connection)
+            let former = try meta.string(.fingerprint).flatMap { StoreFingerprint(text: $0) }
+            if former.map(fingerprint.isReplaced) ?? false,
+                let position = try OwnLogPosition(connection).published().last
+            {
+                try meta.set(.replacedFile, "\(position.sequence) \(position.time.rawValue)")
+            }
+            try meta.set(.fingerprint, fingerprint.text)
+        }
+    }
+
+    /// The published position of this device's log when a different file was last found in the database's place; `nil` if none was,
+    /// or segments waited then.
+    package func replacedFilePosition() throws -> LogPosition? {
+        guard let text = try read({ try MetaTable(connection: $0).string(.replacedFile) }) else { return nil }
+        let parts = text.split(separator: " ").compactMap { UInt64($0) }
+        guard parts.count == 2 else { return nil }
+        return LogPosition(sequence: parts[0], time: HybridTime(rawValue: parts[1]))
     }
 
     /// The device whose keys are being replaced; `nil` if none are.
