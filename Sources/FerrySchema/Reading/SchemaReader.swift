@@ -59,27 +59,33 @@ package struct SchemaReader {
             name: name, localName: name, kind: kind, isWithoutRowID: withoutRowID, columns: [], primaryKey: [],
             isIntegerKey: false, foreignKeys: [], uniqueIndexes: [], isAutoincrement: false)
         guard kind == .table else { return table }
-        let names = try connection.rows("SELECT name FROM pragma_table_xinfo(?)", .text(name)).map { $0[0].text }
-        let generated = IndexText.generatedColumns(sql, columns: names)
         (table.checks, table.isStrict) = (IndexText.checks(sql), IndexText.isStrict(sql))
         var key: [(position: Int, name: String, type: String)] = []
+        var names: [String] = []
         try connection.forEachRow(
             "SELECT name, type, dflt_value, pk, hidden, \"notnull\" FROM pragma_table_xinfo(?)", [.text(name)]
         ) { row in
             let column = row.string(0)
             let type = row.string(1)
+            names.append(column)
             if row.int(4) == 1 { return }
             table.columns.append(
                 SchemaColumn(
                     name: column, travellingName: column,
                     affinity: Self.affinity(ofDeclaredType: type, isStrict: table.isStrict),
                     collation: "BINARY", isGenerated: row.int(4) != 0,
-                    generatedSQL: row.int(4) != 0 ? generated[foldedName(column)] : nil,
+                    generatedSQL: nil,
                     defaultSQL: row.optionalString(2).map(DefaultText.expression), isNotNull: row.int(5) != 0))
             if row.int(3) > 0 { key.append((row.int(3), column, type)) }
         }
         for index in table.columns.indices {
             table.columns[index].collation = try collation(of: table.columns[index].name, in: name)
+        }
+        if table.columns.contains(where: \.isGenerated) {
+            let expressions = IndexText.generatedColumns(sql, columns: names)
+            for index in table.columns.indices where table.columns[index].isGenerated {
+                table.columns[index].generatedSQL = expressions[foldedName(table.columns[index].name)]
+            }
         }
         table.primaryKey = key.sorted { $0.position < $1.position }.map(\.name)
         table.foreignKeys = try readForeignKeys(name)

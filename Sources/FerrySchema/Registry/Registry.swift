@@ -61,7 +61,12 @@ import FerrySQL
     @inlinable package subscript(number: Int) -> TrackedTable { tables[number] ?? .absent(number) }
 
     /// The tables in this database, parents before children as far as references have no cycles.
-    package var parentsFirst: [TrackedTable] {
+    package private(set) var parentsFirst: [TrackedTable] = []
+
+    /// The largest number of key columns of any table.
+    package private(set) var keyWidth = 1
+
+    private func inOrderOfParents() -> [TrackedTable] {
         var result: [TrackedTable] = []
         var visited: Set<Int> = []
         func visit(_ number: Int) {
@@ -72,9 +77,6 @@ import FerrySQL
         for number in tables.keys.sorted() { visit(number) }
         return result
     }
-
-    /// The largest number of key columns of any table.
-    package var keyWidth: Int { tables.values.map(\.keyColumns.count).max() ?? 1 }
 
     /// Reads the registered tables and describes each table by the local schema.
     package init(_ connection: SQLConnection, _ schema: Schema) throws {
@@ -139,6 +141,8 @@ import FerrySQL
         let keyless: [String] = try MetaTable(connection: connection).json(.keylessTables) ?? []
         linkStayingTables(schema, keyless: Set(keyless))
         appHasTriggers = schema.hasTriggers
+        parentsFirst = inOrderOfParents()
+        keyWidth = tables.values.map(\.keyColumns.count).max() ?? 1
     }
 
     /// The local schema of a registered table; `nil` if this database does not show the table.

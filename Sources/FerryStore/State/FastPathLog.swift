@@ -4,17 +4,18 @@
 final class FastPathLog {
     @exclusivity(unchecked) private var taken = [Int](repeating: 0, count: FastPaths.named.count)
     @exclusivity(unchecked) private var declined = [Int](
-        repeating: 0, count: FastPaths.named.count * FastPathDecline.allCases.count)
+        repeating: 0, count: FastPaths.named.count * reasonCount)
 
     /// The reasons' names. Making one takes longer than a count.
     private static let reasons = FastPathDecline.allCases.map { "\($0)" }
+    private static let reasonCount = reasons.count
 
     private func place(_ path: FastPaths) -> Int { path.rawValue.trailingZeroBitCount }
 
     func count(_ path: FastPaths, _ number: Int = 1) { taken[place(path)] += number }
 
     func decline(_ path: FastPaths, _ reason: FastPathDecline) {
-        declined[place(path) * FastPathDecline.allCases.count + reason.rawValue] += 1
+        declined[place(path) * Self.reasonCount + reason.rawValue] += 1
     }
 
     /// Counts a decision.
@@ -26,15 +27,15 @@ final class FastPathLog {
     /// Gives the counts since the previous call.
     func takeCounts() -> FastPathCounts {
         var counts = FastPathCounts()
-        for (place, named) in FastPaths.named.enumerated() {
-            if taken[place] > 0 { counts.taken[named.name] = taken[place] }
-            for reason in FastPathDecline.allCases {
-                let count = declined[place * FastPathDecline.allCases.count + reason.rawValue]
-                if count > 0 { counts.declined[named.name, default: [:]][Self.reasons[reason.rawValue]] = count }
-            }
+        for place in taken.indices where taken[place] > 0 {
+            counts.taken[FastPaths.named[place].name] = taken[place]
+            taken[place] = 0
         }
-        for place in taken.indices { taken[place] = 0 }
-        for place in declined.indices { declined[place] = 0 }
+        for place in declined.indices where declined[place] > 0 {
+            let (path, reason) = place.quotientAndRemainder(dividingBy: Self.reasonCount)
+            counts.declined[FastPaths.named[path].name, default: [:]][Self.reasons[reason]] = declined[place]
+            declined[place] = 0
+        }
         return counts
     }
 }
