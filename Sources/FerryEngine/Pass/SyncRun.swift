@@ -56,7 +56,7 @@ final class SyncRun {
         try adoptBranches()
         try republish()
         try uniteBranches()
-        try packHookWrites()
+        try packReplayWrites()
         try restoreLostToUnchanged(after: lastConflict)
         try lookAfterContents()
         try recordContradiction()
@@ -137,9 +137,10 @@ final class SyncRun {
         if try replica.uniteBranches(container, view, &report) { try publish() }
     }
 
-    /// Sends rows written by the app's hook at once.
-    private func packHookWrites() throws {
-        if try store.willCommitReplay != nil && store.needsPass() { _ = try replayBatch() }
+    /// Sends at once what the replay wrote for this device: rows of the app's hook, and defaults that differ from device to device.
+    private func packReplayWrites() throws {
+        if report.replayed.changes == 0 && store.willCommitReplay == nil { return }
+        if try store.needsPass() { _ = try replayBatch() }
     }
 
     /// Brings back values that lost to unchanged values of a device with the same table rebuilt.

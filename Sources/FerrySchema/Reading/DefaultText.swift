@@ -37,6 +37,11 @@ package enum DefaultText {
         }
     }
 
+    /// True if an expression has a single value at all times, on every device.
+    package static func isConstant(_ expression: String) -> Bool {
+        isSteady(expression) && !tokens(expression).contains { timely.contains(foldedName($0)) }
+    }
+
     /// True if the value has so many random bits, as `random()`, `randomblob(8)` or a random UUID, as never to repeat.
     package static func isUnique(_ expression: String) -> Bool { randomBits(tokens(expression)[...]) >= 63 }
 
@@ -86,6 +91,12 @@ package enum DefaultText {
         "abs", "char", "coalesce", "date", "datetime", "glob", "hex", "ifnull", "iif", "instr", "julianday", "length",
         "like", "lower", "ltrim", "max", "min", "nullif", "printf", "quote", "replace", "round", "rtrim", "strftime",
         "substr", "time", "trim", "typeof", "unicode", "unixepoch", "upper", "zeroblob",
+    ]
+
+    /// Words and functions that may give the current time.
+    private static let timely: Set<String> = [
+        "current_date", "current_time", "current_timestamp", "date", "datetime", "julianday", "strftime", "time",
+        "unixepoch",
     ]
 
     /// Words of expressions besides names of functions and columns; also types in a CAST, and collations.

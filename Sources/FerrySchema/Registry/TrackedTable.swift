@@ -325,7 +325,11 @@ import FerrySQL
     @usableFromInline package var keyAffinity = SchemaColumn.Affinity.blob
     /// True if no foreign key ensures a parent row.
     package var isUnchecked = false
-    package var defaultSQL: String?
+    package var defaultSQL: String? {
+        didSet { hasConstantDefault = defaultSQL.map(DefaultText.isConstant) ?? true }
+    }
+    /// True if an unwritten column shows the same value on every device: no time and no random number.
+    package private(set) var hasConstantDefault = true
     /// True if travelling rows may hold NULL here: neither NOT NULL nor in the key.
     package var mayBeNull = true
     /// How concurrent writes merge.
@@ -350,6 +354,7 @@ import FerrySQL
         self.keyAffinity = keyAffinity
         self.isUnchecked = isUnchecked
         self.defaultSQL = defaultSQL
+        hasConstantDefault = defaultSQL.map(DefaultText.isConstant) ?? true
         self.mayBeNull = mayBeNull
         self.policy = policy
     }

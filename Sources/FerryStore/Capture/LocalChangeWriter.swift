@@ -285,9 +285,7 @@ struct LocalChangeWriter {
                 continue
             }
             // An unwritten column shows its default everywhere.
-            if state.registers.stamp(of: column) == nil,
-                try access.defaultValue(of: table.columns[column]) ?? .null == value
-            {
+            if state.registers.stamp(of: column) == nil, try access.isUnwritten(value, in: table.columns[column]) {
                 continue
             }
             // A value that a migration computed is as old as the row, which nobody has written since.

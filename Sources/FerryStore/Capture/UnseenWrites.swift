@@ -203,7 +203,7 @@ struct UnseenWrites {
                 if shown != value { written.insert(column.id) }
             } else if state.registers.stamp(of: column.id) != nil {
                 open.append(column)
-            } else if try access.defaultValue(of: column) ?? .null != local {
+            } else if try !access.isUnwritten(local, in: column) {
                 written.insert(column.id)
             }
         }

@@ -73,7 +73,7 @@ struct RegisterTransfer {
             }
             // The key is told whole: the ID follows from it.
             let isOfKey = table.keyColumnIDs.contains(column.id)
-            if former == nil, !isOfKey, try value == access.defaultValue(of: column) ?? .null { continue }
+            if former == nil, !isOfKey, try access.isUnwritten(value, in: column) { continue }
             take(Taken(column: column.id, value: value), written: former ?? inserted, into: &state, &writes)
         }
     }

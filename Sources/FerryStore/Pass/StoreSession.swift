@@ -90,6 +90,7 @@ final class StoreSession {
         // The app's hook must find local rows in line with replayed rows.
         try updateLocalTables()
         if let hook, let replayed, !replayed.tables.isEmpty { try access.run(hook, replayed) }
+        try access.obligations.varyingDefaults.save(connection)
         try access.digests.save(connection)
         let unsettled = access.obligations.unsettled
         if !unsettled.isEmpty {

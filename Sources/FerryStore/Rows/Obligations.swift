@@ -14,6 +14,8 @@ final class Obligations {
     let keyValueChanges = KeyValueChangeLog()
     /// Parent keys removed from rows of local tables (`LocalTableUpkeep`).
     let departures = RemovedParentKeys()
+    /// The new rows that show a default of their own here (`VaryingDefaults`).
+    let varyingDefaults = VaryingDefaults()
     /// The written rows, if the app's hook needs them.
     @exclusivity(unchecked) var changedRows: RowChangeLog?
     /// The copies of the app's triggers now in use.
@@ -25,6 +27,7 @@ final class Obligations {
         if !digests.changes.isEmpty { names.append("digests") }
         if !keyValueChanges.isEmpty { names.append("keyValueChanges") }
         if !departures.isEmpty { names.append("departures") }
+        if !varyingDefaults.rows.isEmpty { names.append("varyingDefaults") }
         if changedRows != nil { names.append("changedRows") }
         if triggerCopies != nil { names.append("triggerCopies") }
         return names
@@ -47,5 +50,9 @@ extension Obligations: RowWriteObserver {
 
     func recordRow(_ table: Int, _ key: [FieldValue], isRemoved: Bool) {
         changedRows?.note(table, key, isRemoved: isRemoved)
+    }
+
+    func recordDefaults(_ table: Int, _ key: [FieldValue], in columns: [Int]) {
+        varyingDefaults.rows.append(.init(table: table, key: key, columns: columns))
     }
 }

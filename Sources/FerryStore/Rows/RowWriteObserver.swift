@@ -21,6 +21,9 @@ protocol RowWriteObserver: AnyObject {
     /// Records a row written under a local key.
     /// - Parameter isRemoved: true if no row has the key now.
     func recordRow(_ table: Int, _ key: [FieldValue], isRemoved: Bool)
+
+    /// Records columns in which a new row shows a default that differs from device to device, as a time does.
+    func recordDefaults(_ table: Int, _ key: [FieldValue], in columns: [Int])
 }
 
 /// Runs the statements of the app's triggers during writes of rows.

@@ -11,6 +11,8 @@ final class RowWriter {
     private let connection: SQLConnection
     /// The table's part of the key-value store, if any.
     private let keyValueKind: KeyValueKind?
+    /// The columns whose unwritten value differs from device to device.
+    private let varyingDefaults: [Int]
     @exclusivity(unchecked) private var inserts: [Insertion: SQLStatement] = [:]
     @exclusivity(unchecked) private var updates: [Update: SQLStatement] = [:]
     /// The statements used last: the next row usually has the same columns.
@@ -66,6 +68,7 @@ final class RowWriter {
         self.observer = observer
         self.connection = connection
         keyValueKind = KeyValueKind(table: table.name)
+        varyingDefaults = table.localColumns.filter { !$0.hasConstantDefault }.map(\.id)
     }
 
     /// SQLite's reason to refuse a row.
@@ -94,10 +97,18 @@ final class RowWriter {
             observer.recordChange(of: kind, values.first { $0.column == column }?.value)
         }
         if result == nil, observer.recordsRows {
-            let derived = table.keyColumnIDs.map { column in values.first { $0.column == column }?.value ?? .null }
-            observer.recordRow(table.id, key.map { [$0] } ?? derived, isRemoved: false)
+            observer.recordRow(table.id, rowKey(key, values), isRemoved: false)
+        }
+        if result == nil, !varyingDefaults.isEmpty {
+            let unwritten = varyingDefaults.filter { column in !values.contains { $0.column == column } }
+            if !unwritten.isEmpty { observer.recordDefaults(table.id, rowKey(key, values), in: unwritten) }
         }
         return result
+    }
+
+    private func rowKey(_ key: FieldValue?, _ values: [(column: Int, value: FieldValue)]) -> [FieldValue] {
+        if let key { return [key] }
+        return table.keyColumnIDs.map { column in values.first { $0.column == column }?.value ?? .null }
     }
 
     /// Writes with the copies of the app's triggers, if there are any.

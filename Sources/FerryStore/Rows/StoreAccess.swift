@@ -158,10 +158,12 @@ final class StoreAccess {
     /// Runs `body` inside a savepoint. If `body` throws, rolls back the savepoint and the session's values in memory.
     func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
         let (changedRows, changes, recorded) = (obligations.changedRows, digests.changes, conflicts.recorded)
+        let varyingDefaults = obligations.varyingDefaults.rows
         do {
             return try connection.savepoint(body)
         } catch {
             obligations.changedRows = changedRows
+            obligations.varyingDefaults.rows = varyingDefaults
             digests.changes = changes
             conflicts.recorded = recorded
             throw error
@@ -196,6 +198,12 @@ final class StoreAccess {
     /// The present value of a column's default; `nil` without a default.
     func defaultValue(of column: TrackedColumn) throws -> FieldValue? {
         try column.defaultValue(connection)
+    }
+
+    /// True if a value is no write: an unwritten column shows its default everywhere. A time or a random number is a write, because each
+    /// device would show its own.
+    func isUnwritten(_ value: FieldValue, in column: TrackedColumn) throws -> Bool {
+        try column.hasConstantDefault && defaultValue(of: column) ?? .null == value
     }
 
     /// Whether something is known of an object by which its row is identified. No Ferry inserts a row without it.

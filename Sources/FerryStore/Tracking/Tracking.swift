@@ -327,12 +327,12 @@ struct Tracking {
                     """, width: slots.count), isOld: areOld)
     }
 
-    /// Records values of a new column from before its triggers: every value but the default. For a column that replaces
-    /// others, all rows are recorded. A peer's value waiting for the column takes precedence (`LocalChangeWriter`).
+    /// Records values of a new column from before its triggers: every value but a constant default. For a column that
+    /// replaces others, all rows are recorded. A peer's value waiting for the column takes precedence (`LocalChangeWriter`).
     /// - Parameter ofAllRows: true for a new column with the former name of a renamed or dropped column.
     private func recordValues(of column: TrackedColumn, _ table: TrackedTable, ofAllRows: Bool) throws {
         let condition =
-            column.precursors.isEmpty && !ofAllRows
+            column.precursors.isEmpty && !ofAllRows && column.hasConstantDefault
             ? " WHERE \(quoted(column.name)) IS NOT (\(column.defaultSQL ?? "NULL"))" : ""
         let keys = PendingTable.Keys(
             query: "SELECT \(table.keyList) FROM \(table.rows)\(condition)", width: table.keyColumns.count)

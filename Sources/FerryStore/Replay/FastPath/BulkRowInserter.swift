@@ -40,6 +40,8 @@ final class BulkRowInserter {
     private let hasKeysByValue: Bool
     /// True by column for columns holding mapped keys, where a plain value refers to nothing.
     private let holdsKeys: [Bool]
+    /// The columns whose unwritten value differs from device to device (`VaryingDefaults`).
+    private let varyingDefaults: [Int]
     /// By column.
     private let affinities: [SchemaColumn.Affinity]
     /// The highest integer key of any row or state of a mapped table: all integers above are free.
@@ -87,6 +89,7 @@ final class BulkRowInserter {
         hasKeysByValue = table.foreignKeys.contains { if case .mapped = $0.target { false } else { true } }
         holdsKeys = table.columns.map { $0.reference != nil }
         affinities = table.columns.map(\.affinity)
+        varyingDefaults = table.localColumns.filter { !$0.hasConstantDefault }.map(\.id)
         highestKey = table.isMapped ? try access.keys(of: table.id).highestKey() : 0
         let isStrict = try access.connection.count(
             "SELECT strict FROM pragma_table_list WHERE schema = 'main' AND name = ? COLLATE NOCASE",
@@ -135,7 +138,8 @@ final class BulkRowInserter {
         if insertion.columns != columns || statement == nil {
             // Column names of the author unknown to this database, or indistinguishable here.
             guard insertion.columns.allSatisfy({ $0 >= 0 }),
-                Set(insertion.columns).count == insertion.columns.count
+                Set(insertion.columns).count == insertion.columns.count,
+                varyingDefaults.allSatisfy(insertion.columns.contains)
             else { return .shape }
             try prepare(insertion.columns)
         }
