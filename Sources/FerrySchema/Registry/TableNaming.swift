@@ -99,7 +99,7 @@ package struct TableNaming {
     private func isThere(_ name: String) -> Bool { present.contains { equalNames($0.name, name) } }
 
     /// True if a table has at least half of the columns of another one.
-    static func areAlike(_ columns: Set<String>, _ others: Set<String>) -> Bool {
+    package static func areAlike(_ columns: Set<String>, _ others: Set<String>) -> Bool {
         !columns.isEmpty && columns.intersection(others).count * 2 >= columns.count
     }
 }

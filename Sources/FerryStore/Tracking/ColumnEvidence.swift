@@ -7,8 +7,6 @@ import FerrySchema
 /// Rows are compared with their object checksums. Only a table that has other columns than before is looked at. Under the same
 /// names, values that changed places are values that somebody wrote.
 struct ColumnEvidence {
-    /// The most rows that are compared.
-    private static let maximumRows = 64
     /// The most pairs of a former and a present column: each is hashed for each row.
     private static let maximumPairs = 10_000
 
@@ -83,16 +81,13 @@ struct ColumnEvidence {
         let hashes = ObjectChecksums(table, covering: Set(columns.covered))
         let moving = Set(former.map(\.id))
         let translator = ReferenceTranslator(access)
-        let pending = try PendingKeys(table, connection)
         let reader = access.reader(of: table.id)
         let list = present.map { quoted($0.name) }.joined(separator: ", ")
         let query = "SELECT \(list) FROM \(table.quotedName) WHERE \(table.keyCondition(first: 1))"
         let defaults = try present.map(value(ofDefault:))
         var samples: [ColumnMatch.Sample] = []
-        for id in try objects(of: table) {
-            let state = try access.objects(of: table.id).load(id)
-            guard state.shown == .row, state.policies.isEmpty, state.kept.fields.isEmpty, !pending.mention(state.key),
-                let own = try reader.read(state.key), let row = try connection.rows(query, values: state.key).first
+        for (id, state) in try SampledObjects(access).rows(of: table) {
+            guard let own = try reader.read(state.key), let row = try connection.rows(query, values: state.key).first
             else { continue }
             let portable = try translator.values(own, table)
             let rest = hashes.check(id, state.registers) { moving.contains($0) ? nil : portable[$0] }
@@ -121,14 +116,4 @@ struct ColumnEvidence {
     }
 
     private static let usual: Set<FieldValue> = [.null, .integer(0), .integer(1), .text([]), .real(0), .blob([])]
-
-    /// Some objects with rows, spread over the table by their IDs.
-    private func objects(of table: TrackedTable) throws -> [ObjectID] {
-        var ids: [ObjectID] = []
-        try connection.forEachRow(
-            "SELECT object FROM \(table.objectTable) WHERE \(Visibility.way) = \(Visibility.row.rawValue) "
-                + "ORDER BY object LIMIT \(Self.maximumRows)"
-        ) { if let id: ObjectID = $0.id(0) { ids.append(id) } }
-        return ids
-    }
 }

@@ -2,7 +2,8 @@ import FerryCore
 import FerrySQL
 import FerrySchema
 
-/// Finds the tables that got another name (`ALTER TABLE … RENAME TO`): SQLite takes the triggers along.
+/// Finds the tables that got another name (`ALTER TABLE … RENAME TO`): SQLite takes the triggers along. Of a renamed table that was
+/// made anew, rows tell (`TableEvidence`).
 ///
 /// `TableNaming` decides which table is which.
 struct RenamedTables {
@@ -28,15 +29,30 @@ struct RenamedTables {
 
     /// Records the present names.
     /// - Parameter known: names known by other means than triggers, by number.
-    func update(_ known: [Int: String]) throws {
+    func update(_ known: [Int: String], _ surroundings: StoreAccess.Surroundings) throws {
         let before = try TableNames.load(connection)
         let tables = RegisteredTables(connection)
         let entries = try tables.all().filter { !isFerryName($0.name) }
         let travelling = Dictionary(entries.map { ($0.number, $0.name) }) { first, _ in first }
         let owners = try triggered().merging(known) { $1 }
         let byName = Dictionary(owners.map { (foldedName($1), $0) }) { first, _ in first }
-        let present = try names().map { name in (name, owner: byName[foldedName(name)].flatMap { travelling[$0] }) }
+        var present = try names().map { name in (name, owner: byName[foldedName(name)].flatMap { travelling[$0] }) }
         let taken = Set((entries.map(\.name) + before.local.values).map(foldedName))
+        let made: [String: Int] = try MetaTable(connection: connection).json(.triggers) ?? [:]
+        let wereHere = entries.filter { made["\($0.number)"] != nil }
+        let here = Set(present.map { foldedName($0.0) })
+        let gone = wereHere.filter { owners[$0.number] == nil && !here.contains(foldedName(before.local($0.name))) }
+        let new = present.filter { $0.owner == nil && !taken.contains(foldedName($0.0)) }
+        if !gone.isEmpty, !new.isEmpty {
+            let successors = try TableEvidence(connection, surroundings).successors(
+                of: gone.map {
+                    .init(
+                        number: $0.number, name: $0.name,
+                        columns: Set(try tables.columns(of: $0.number).map(foldedName)))
+                }, among: new.map { .init(name: $0.0, columns: try columns(of: $0.0)) }, before)
+            let owner = Dictionary(successors.map { (foldedName($1), travelling[$0]) }) { first, _ in first }
+            present = present.map { ($0.0, owner: owner[foldedName($0.0)] ?? $0.owner) }
+        }
         let isAsBefore = present.allSatisfy { name, owner in
             owner.map { equalNames(before.local($0), name) } ?? !taken.contains(foldedName(name))
         }
@@ -49,9 +65,8 @@ struct RenamedTables {
         let described = try present.map { name, owner in
             TableNaming.Present(name: name, owner: owner, columns: try columns(of: name))
         }
-        let made: [String: Int] = try MetaTable(connection: connection).json(.triggers) ?? [:]
-        let wereHere = Set(entries.filter { made["\($0.number)"] != nil }.map { foldedName($0.name) })
-        let names = TableNaming(described, registered: registered, wereHere: wereHere, before).decided()
+        let formerly = Set(wereHere.map { foldedName($0.name) })
+        let names = TableNaming(described, registered: registered, wereHere: formerly, before).decided()
         if names != before { try names.save(MetaTable(connection: connection)) }
     }
 

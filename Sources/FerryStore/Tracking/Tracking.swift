@@ -113,7 +113,7 @@ struct Tracking {
         rowsAreOld: Bool, triggered released: Set<Int> = [], names: [Int: String] = [:],
         columns: RenamedColumns.Names = [:], isPacked: Bool = false
     ) throws -> Registry {
-        try RenamedTables(connection).update(names)
+        try RenamedTables(connection).update(names, surroundings)
         try ExceptedTables(connection).update()
         let reader = SchemaReader(connection: connection)
         let unseen = UnseenTables(connection)

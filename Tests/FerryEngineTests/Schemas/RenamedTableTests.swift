@@ -24,6 +24,56 @@ final class RenamedTableTests: XCTestCase {
         }
     }
 
+    /// The former table's triggers are gone with the table: rows alone tell which table the new one is.
+    func testARenamedTableThatIsMadeAnewInTheSameMigrationKeepsItsRows() throws {
+        func rebuild(_ name: String) -> String {
+            """
+            CREATE TABLE n(id KEY, name TEXT, more INT DEFAULT 0 CHECK (more IN (0, 1)));
+            INSERT INTO n(id, name) SELECT id, name FROM \(name); DROP TABLE \(name); ALTER TABLE n RENAME TO \(name);
+            """
+        }
+        let migrations = [rename + "; " + rebuild("thing"), rebuild("item") + rename]
+        for key in ["INTEGER PRIMARY KEY", "TEXT PRIMARY KEY NOT NULL"] {
+            for migration in migrations.map({ $0.replacing("KEY", with: key) }) {
+                let fleet = try makeFleet("CREATE TABLE item(id \(key), name TEXT); \(rows)")
+                try fleet.shell(0, "DELETE FROM item WHERE id = 2")
+                try fleet.shell(1, "UPDATE item SET name = 'THREE' WHERE id = 3")
+                try fleet.shell(0, "BEGIN; \(migration); COMMIT")
+                _ = try fleet.replicas[0].sync()
+                try fleet.shell(1, "BEGIN; \(migration); COMMIT")
+                try fleet.assertSettled(things, "1|one\n3|THREE\n")
+            }
+        }
+    }
+
+    func testAnEmptyTableThatIsRenamedAndMadeAnewGoesOn() throws {
+        let fleet = try makeFleet("CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT)")
+        let rebuild = "CREATE TABLE n(id INTEGER PRIMARY KEY, name TEXT CHECK (name <> '')); DROP TABLE item; "
+        let migration = rebuild + "ALTER TABLE n RENAME TO thing"
+        // One device skips a version, and the other one had a look between the two migrations.
+        try fleet.shell(1, rebuild + "ALTER TABLE n RENAME TO item")
+        _ = try fleet.replicas[1].sync()
+        try fleet.shell(1, rename)
+        _ = try fleet.replicas[1].sync()
+        try fleet.shell(0, migration)
+        _ = try fleet.replicas[0].sync()
+        try fleet.shell(0, "INSERT INTO thing VALUES (1, 'here')")
+        try fleet.shell(1, "INSERT INTO thing VALUES (2, 'there')")
+        try fleet.assertSettled("SELECT name FROM thing ORDER BY name", "here\nthere\n")
+    }
+
+    func testATableWithOtherRowsIsAnotherTable() throws {
+        let fleet = try makeFleet()
+        let migration = """
+            DROP TABLE item; CREATE TABLE thing(id INTEGER PRIMARY KEY, name TEXT);
+            INSERT INTO thing VALUES (1, 'other'), (2, 'rows');
+            """
+        try fleet.shell(0, migration)
+        _ = try fleet.replicas[0].sync()
+        XCTAssertEqual(try fleet.replicas[0].store.tableNames().local, [:])
+        XCTAssertEqual(try fleet.shell(1, "SELECT count(*) FROM item"), "3\n")
+    }
+
     func testDevicesUnderBothNamesGoOnTogether() throws {
         let fleet = try makeFleet()
         try fleet.shell(0, rename)
