@@ -1,4 +1,5 @@
 import Ferry
+import FerryContainer
 import FerryDocuments
 import Foundation
 
@@ -86,7 +87,7 @@ enum DiskFiles {
                 .inputOutput, "The file cannot be written: \(String(cString: strerror(errno))).", path: target)
         }
         let output = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        let bytes = try copy(source, to: output)
+        let bytes = try copy(source) { try output.write(contentsOf: $0) }
         guard let modifiedMicroseconds else { return bytes }
         let (seconds, rest) = modifiedMicroseconds.quotientAndRemainder(dividingBy: 1_000_000)
         let time = timespec(tv_sec: Int(seconds), tv_nsec: Int(max(rest, 0)) * 1000)
@@ -130,7 +131,7 @@ enum DiskFiles {
                 try files.createDirectory(atPath: path, withIntermediateDirectories: true)
             } catch {
                 throw FerryError(
-                    .inputOutput, "The directory cannot be made: \(error.localizedDescription)", path: path,
+                    .inputOutput, "The directory cannot be made: \(error.systemWords).", path: path,
                     cause: error)
             }
         }
@@ -200,20 +201,23 @@ enum DiskFiles {
         return directory + "/" + free
     }
 
-    static func copyToStandardOutput(_ source: String) throws { _ = try copy(source, to: .standardOutput) }
+    static func copyToStandardOutput(_ source: String) throws {
+        _ = try copy(source) { try StandardStreams.write(Array($0)) }
+    }
 
-    private static func copy(_ source: String, to output: FileHandle) throws -> Int {
+    private static func copy(_ source: String, writing: (Data) throws -> Void) throws -> Int {
         do {
             let input = try FileHandle(forReadingFrom: URL(fileURLWithPath: source))
             var bytes = 0
             while let part = try input.read(upToCount: 1 << 20), !part.isEmpty {
-                try output.write(contentsOf: part)
+                try writing(part)
                 bytes += part.count
             }
             return bytes
+        } catch let error as FerryError {
+            throw error
         } catch {
-            throw FerryError(
-                .inputOutput, "The document cannot be written: \(error.localizedDescription)", cause: error)
+            throw FerryError(.inputOutput, "The document cannot be written: \(error.systemWords).", cause: error)
         }
     }
 }

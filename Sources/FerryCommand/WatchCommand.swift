@@ -72,16 +72,12 @@ struct WatchCommand: DatabaseCommand {
                 file?.recorder(of: database, replica.store), isPatient: databases.count > 1)
         }
         let signals = TerminationSignals { for watch in watches { watch.stop() } }
-        for watch in watches {
-            watch.reporter.stopWhenNobodyListens { for watch in watches { watch.stop() } }
-        }
         let timer = file?.writeRepeatedly()
         Self.run(watches)
         timer?.cancel()
         signals.cancel()
         // Asked to end, the watch ends well, also while the container is away.
-        let failures = watches.compactMap(\.reporter.failure)
-        if let failure = failures.first(where: { $0.isOfOutput || !signals.haveCome }) { throw failure.error }
+        if !signals.haveCome, let failure = watches.compactMap(\.reporter.failure).first { throw failure }
     }
 
     /// Runs all until the last watch ends: the first on this thread, each further watch on a new thread.

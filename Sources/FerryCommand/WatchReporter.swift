@@ -35,21 +35,11 @@ final class WatchReporter: Sendable {
         prefix = isOneOfSeveral ? Wording.oneLine(database) + ": " : ""
     }
 
-    /// The action when the output is closed or full.
-    func stopWhenNobodyListens(_ giveUp: @escaping @Sendable () -> Void) {
-        output.stopWhenNobodyListens(giveUp)
-    }
-
     /// From now on the end of a loop is the end of the watch. Before, one of several databases is away, and comes back.
     func isEnding() { state.withLock { $0.isEnding = true } }
 
-    /// The last failure without a later success.
-    /// - Returns: the error to throw, and whether the output could not be written. A failed pass was reported already,
-    ///   so only the exit status is left to give.
-    var failure: (error: any Error, isOfOutput: Bool)? {
-        if let failure = output.failure { return (failure, true) }
-        return state.withLock { $0.lastFailure }.map { (ExitCode(ExitStatus($0.code).rawValue), false) }
-    }
+    /// The exit status for the last failure without a later success. The failed pass was reported already.
+    var failure: ExitCode? { state.withLock { $0.lastFailure }.map { ExitCode(ExitStatus($0.code).rawValue) } }
 
     func tell(_ event: SyncEvent) { output.tell { try console.isJSON ? emit(event) : say(event) } }
 
@@ -71,7 +61,7 @@ final class WatchReporter: Sendable {
                 console.warn(prefix + report.blocked.sentence(of: report.blocked.count, in: mirror.directory))
             }
             if report.hasNews { try console.say("\(head)\(MirrorPage.sentence(report, mirror))") }
-        case .failed(_, let error): output.warn(error, before: prefix)
+        case .failed(_, let error): output.warn("\(prefix)\(error)")
         case .withoutWatches(let folders):
             console.warn(
                 "\(prefix)The system has no watches left for \(Wording.count(folders, "folder")): changes there are found within a minute. "
@@ -119,7 +109,7 @@ final class WatchReporter: Sendable {
         case .databaseChanged: break
         case .failed(let error):
             note(error)
-            output.warn(isOneOfSeveral ? Self.waited(error) : error, before: prefix)
+            output.warn("\(prefix)\(error)\(afterwards(error))")
         case .stopped:
             // The failure was told, and the watch waits for the database.
             if !isOneOfSeveral || state.withLock({ $0.isEnding }) { try console.say("\(head)Ended.") }
@@ -150,11 +140,10 @@ final class WatchReporter: Sendable {
         if isOtherWaiting { WaitingDevices.warn(report.waiting, console) }
     }
 
-    /// A failure where nobody has to begin the watch again.
-    private static func waited(_ error: FerryError) -> FerryError {
-        var error = error
-        error.message.replace(", and begin again.", with: ": this watch goes on with it then.")
-        return error
+    /// Who goes on once a lost database is back: this watch, or a person by a new one.
+    private func afterwards(_ error: FerryError) -> String {
+        guard [.databaseMissing, .databaseReplaced].contains(error.code) else { return "" }
+        return isOneOfSeveral ? " This watch goes on with it then." : " Then begin the watch again."
     }
 
     private func note(_ error: FerryError) { state.withLock { $0.lastFailure = error } }

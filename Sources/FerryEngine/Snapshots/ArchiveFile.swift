@@ -186,7 +186,7 @@ struct ArchiveFile {
         var located =
             error as? FerryError
             ?? FerryError(
-                .inputOutput, "Reading \(path) failed: \(error.localizedDescription)", path: path, cause: error)
+                .inputOutput, "Reading \(path) failed: \(error.systemWords).", path: path, cause: error)
         if located.path == nil { located.path = path }
         return located
     }
