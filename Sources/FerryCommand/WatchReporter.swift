@@ -7,6 +7,7 @@ import Synchronization
 /// the state all the same.
 final class WatchReporter: Sendable {
     private struct State {
+        var container = ""
         var lastFailure: FerryError?
         var waiting: [SyncReport.Waiting] = []
         var claims: Int?
@@ -20,26 +21,30 @@ final class WatchReporter: Sendable {
     private let output: LoopOutput
     private var console: Console { output.console }
     private let database: String
-    private let container: String
     /// Stands before lines for people.
     private let prefix: String
     private let isOneOfSeveral: Bool
     private let state = Mutex(State())
 
     /// - Parameter isOneOfSeveral: true: lines for people begin with the database.
-    init(_ console: Console, database: String, container: String, isOneOfSeveral: Bool = false) {
+    init(_ console: Console, database: String, isOneOfSeveral: Bool = false) {
         output = LoopOutput(console, database: database)
         self.database = database
-        self.container = container
         self.isOneOfSeveral = isOneOfSeveral
         prefix = isOneOfSeveral ? Wording.oneLine(database) + ": " : ""
     }
+
+    /// Says where the container is before the watch of a database begins.
+    func willWatch(container: String) { state.withLock { $0.container = container } }
 
     /// From now on the end of a loop is the end of the watch. Before, one of several databases is away, and comes back.
     func isEnding() { state.withLock { $0.isEnding = true } }
 
     /// The exit status for the last failure without a later success. The failed pass was reported already.
     var failure: ExitCode? { state.withLock { $0.lastFailure }.map { ExitCode(ExitStatus($0.code).rawValue) } }
+
+    /// The code of that failure.
+    var failureCode: FerryError.Code? { state.withLock { $0.lastFailure?.code } }
 
     func tell(_ event: SyncEvent) { output.tell { try console.isJSON ? emit(event) : say(event) } }
 
@@ -89,9 +94,9 @@ final class WatchReporter: Sendable {
     private func say(_ event: SyncEvent) throws {
         switch event {
         case .started:
-            let isBack = state.withLock { state in
+            let (isBack, container) = state.withLock { state in
                 defer { (state.hasStarted, state.lastFailure) = (true, nil) }
-                return state.hasStarted
+                return (state.hasStarted, state.container)
             }
             try console.say(
                 isBack
