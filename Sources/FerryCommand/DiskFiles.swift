@@ -75,6 +75,17 @@ enum DiskFiles {
     static func copy(
         _ source: String, to target: String, overwriting: Bool, isExecutable: Bool, modifiedMicroseconds: Int64?
     ) throws -> Int {
+        switch try ArgumentFile(target).kind() {
+        case .missing, .regular: break
+        // Such as /dev/null. Nothing is written over there.
+        case .characters where overwriting: break
+        case .directory:
+            throw FerryError(.nameTaken, "\(target) is a directory. Name the file in it by -o.", path: target)
+        case .pipe, .characters, .other:
+            throw FerryError(
+                .nameTaken, "\(target) is no regular file. To hand the document to a program, say -o - and a pipe.",
+                path: target)
+        }
         let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (overwriting ? O_TRUNC : O_EXCL)
         let descriptor = open(target, flags, isExecutable ? 0o777 : 0o666)
         guard descriptor >= 0 else {

@@ -123,7 +123,8 @@ final class MonitoringTests: XCTestCase {
         var lines: [String] = []
         _ = watch.line { line in
             lines.append(line)
-            return lines.contains { $0.contains("a.sqlite: Nothing new.") } && lines.contains { $0.contains("b.sqlite: ") }
+            return lines.contains { $0.contains("a.sqlite: Nothing new.") }
+                && lines.contains { $0.contains("b.sqlite: ") }
         }
         let missing = lines.filter { $0.contains("b.sqlite") }
         XCTAssertEqual(missing.count, 1, "\(lines)")

@@ -140,7 +140,9 @@ final class WatchCommandTests: XCTestCase {
         let outputs = ["&-"] + (FileManager.default.fileExists(atPath: "/dev/full") ? ["/dev/full"] : [])
         for (number, output) in outputs.enumerated() {
             let errors = workshop.path("errors\(number)")
-            let watch = workshop.process(["sh", "-c", "exec \"$0\" watch a.sqlite >\(output) 2>\(errors)", Workshop.binary])
+            let watch = workshop.process([
+                "sh", "-c", "exec \"$0\" watch a.sqlite >\(output) 2>\(errors)", Workshop.binary,
+            ])
             try watch.run()
             for change in 1...2 {
                 try workshop.sql("a.sqlite", "UPDATE artist SET name = '\(number) \(change)' WHERE id = 1")
