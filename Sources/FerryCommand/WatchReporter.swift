@@ -12,6 +12,8 @@ final class WatchReporter: Sendable {
         var waiting: [SyncReport.Waiting] = []
         var claims: Int?
         var held: String?
+        /// What cannot be read, by the directory of the mirror.
+        var unreadable: [String: [UnreadableItem]] = [:]
         var hasSynced = false
         var hasStarted = false
         /// True once the watch was asked to end.
@@ -64,6 +66,12 @@ final class WatchReporter: Sendable {
             if report.held > 0 { console.warn(prefix + MirrorPage.held(report.held, mirror, database).message) }
             if !report.blocked.isEmpty {
                 console.warn(prefix + report.blocked.sentence(of: report.blocked.count, in: mirror.directory))
+            }
+            let isKnown = state.withLock { state in
+                state.unreadable.updateValue(report.unreadable, forKey: mirror.directory) ?? [] == report.unreadable
+            }
+            for sentence in isKnown ? [] : report.unreadable.sentences(in: mirror.directory) {
+                console.warn(prefix + sentence)
             }
             if report.hasNews { try console.say("\(head)\(MirrorPage.sentence(report, mirror))") }
         case .failed(_, let error): output.warn("\(prefix)\(error)")
