@@ -50,6 +50,12 @@ package final class MirrorDirectory: MirrorDisk {
             throw Self.missing(root, SystemCallError(call: "fstat", number: errno))
         }
         device = UInt64(truncatingIfNeeded: status.st_dev)
+        // Names may be listed without the right to look at anything: then the marker seems to be missing.
+        var own = stat()
+        if fstatat(descriptor, DiskPath.own.text, &own, AT_SYMLINK_NOFOLLOW) != 0 {
+            let error = SystemCallError(call: "fstatat", number: errno)
+            if error.isRefusal { throw Self.missing(root, error) }
+        }
         let longest = fpathconf(descriptor, Int32(_PC_NAME_MAX))
         rules = DiskRules(
             ignoresCase: Self.ignoresCase(descriptor), isOfWindows: Self.isOfWindows(descriptor),
@@ -62,7 +68,8 @@ package final class MirrorDirectory: MirrorDisk {
             return FerryError(
                 .inputOutput,
                 "Ferry may not list the directory \(root). Nothing was deleted, and the mirror rests. Give Ferry's account the right "
-                    + "to list it; the next pass goes on then.", path: root, cause: cause)
+                    + "to list it; the next pass goes on then.", path: root, cause: cause, detail: cause.map { "\($0)" }
+            )
         }
         return FerryError(
             .mirrorMissing,

@@ -265,7 +265,13 @@ package struct Mirrors: Sendable {
     }
 
     private static func unmarked(_ path: String) -> FerryError {
-        FerryError(
+        if MirrorMarker.isClosed(path) {
+            return FerryError(
+                .inputOutput,
+                "Ferry may not read the marker in \(path)/.ferry-mirror. Nothing was deleted, and the mirror rests. Give Ferry's account "
+                    + "the right to read it; the next pass goes on then.", path: path)
+        }
+        return FerryError(
             .mirrorMissing,
             "The directory \(path) is not there, or has no marker. Its disk may not be mounted, or it was emptied. "
                 + "Nothing was deleted, and the mirror rests. `ferry documents DATABASE mirror \(path) --adopt` begins anew, `--stop` ends "
