@@ -92,10 +92,8 @@ struct CarryCommand: DatabaseCommand {
         let reporter = CarryReporter(output: output)
         let loop = CarryLoop(carrier) { event in reporter.tell(event) }
         let signals = TerminationSignals { loop.stop() }
-        output.stopWhenNobodyListens { loop.stop() }
         loop.run()
         signals.cancel()
-        if let failure = output.failure { throw failure }
     }
 }
 
@@ -152,7 +150,7 @@ private struct CarryReporter {
         case .carried(let report):
             try console.say("\(output.time) \(CarrySentence(report).text(console.style))")
             CarrySentence(report).warn(console)
-        case .failed(let error): output.warn(error)
+        case .failed(let error): output.warn("\(error)")
         case .stopped: try console.say("\(output.time) Ended.")
         }
     }

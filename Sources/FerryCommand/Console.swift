@@ -50,13 +50,7 @@ struct Console: Sendable {
         try write(String(decoding: encoder.encode(value), as: UTF8.self))
     }
 
-    private func write(_ text: String) throws {
-        do {
-            try FileHandle.standardOutput.write(contentsOf: Data((text + "\n").utf8))
-        } catch {
-            throw FerryError(.inputOutput, "The output cannot be written: \(error.localizedDescription)", cause: error)
-        }
-    }
+    private func write(_ text: String) throws { try StandardStreams.write(Array((text + "\n").utf8)) }
 
     // MARK: Standard error
 
@@ -77,9 +71,12 @@ struct Console: Sendable {
         if isVerbose { writeError(errorStyle.dim(text)) }
     }
 
-    /// Reports a failure: in a sentence to people, as an object to scripts.
+    /// Reports a failure: in a sentence to people, as an object to scripts. Where the output is what failed, a sentence is all there is.
     func fail(_ error: FerryError) {
-        if isJSON {
+        let failed = error.cause as? OutputFailure
+        // As quiet as the signal by which such a command usually ends.
+        if failed?.isOfReader == true { return }
+        if isJSON, failed == nil {
             // Where the output is closed the exit status still tells.
             try? emit(FailureReport(error))
         } else {

@@ -25,6 +25,23 @@ struct ContainerArgument: ParsableArguments {
     }
 }
 
+/// A container's place, as a person types it on another device.
+struct PlaceElsewhere {
+    /// True for a storage: the same location is right everywhere. A folder has another path on each device.
+    let isRemote: Bool
+    /// For a shell.
+    let word: String
+
+    /// - Parameter location: here.
+    init(_ location: String) {
+        // A location that cannot be read is a folder's path.
+        switch try? ContainerLocation(location) {
+        case .folder?, nil: (isRemote, word) = (false, "<path of the folder there>")
+        case .s3?, .rclone?: (isRemote, word) = (true, Wording.shellWord(location))
+        }
+    }
+}
+
 /// Options for a place in an object storage, beside the name.
 struct BucketOptions: ParsableArguments {
     @Option(help: "Of s3://: the storage's address, as in https://objects.example.net. Without it, Amazon's.")
@@ -89,6 +106,7 @@ struct BucketOptions: ParsableArguments {
                 try bucket.set(String(parts[0]), value)
             }
         }
+        if let authorityFile { try ArgumentFile(authorityFile).checkRegular() }
         for option in said { try bucket.set(option.name, option.value) }
         try bucket.check()
         return .s3(bucket)

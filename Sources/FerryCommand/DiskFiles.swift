@@ -1,4 +1,5 @@
 import Ferry
+import FerryContainer
 import FerryDocuments
 import Foundation
 
@@ -74,6 +75,17 @@ enum DiskFiles {
     static func copy(
         _ source: String, to target: String, overwriting: Bool, isExecutable: Bool, modifiedMicroseconds: Int64?
     ) throws -> Int {
+        switch try ArgumentFile(target).kind() {
+        case .missing, .regular: break
+        // Such as /dev/null. Nothing is written over there.
+        case .characters where overwriting: break
+        case .directory:
+            throw FerryError(.nameTaken, "\(target) is a directory. Name the file in it by -o.", path: target)
+        case .pipe, .characters, .other:
+            throw FerryError(
+                .nameTaken, "\(target) is no regular file. To hand the document to a program, say -o - and a pipe.",
+                path: target)
+        }
         let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (overwriting ? O_TRUNC : O_EXCL)
         let descriptor = open(target, flags, isExecutable ? 0o777 : 0o666)
         guard descriptor >= 0 else {
@@ -86,7 +98,7 @@ enum DiskFiles {
                 .inputOutput, "The file cannot be written: \(String(cString: strerror(errno))).", path: target)
         }
         let output = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        let bytes = try copy(source, to: output)
+        let bytes = try copy(source) { try output.write(contentsOf: $0) }
         guard let modifiedMicroseconds else { return bytes }
         let (seconds, rest) = modifiedMicroseconds.quotientAndRemainder(dividingBy: 1_000_000)
         let time = timespec(tv_sec: Int(seconds), tv_nsec: Int(max(rest, 0)) * 1000)
@@ -130,7 +142,7 @@ enum DiskFiles {
                 try files.createDirectory(atPath: path, withIntermediateDirectories: true)
             } catch {
                 throw FerryError(
-                    .inputOutput, "The directory cannot be made: \(error.localizedDescription)", path: path,
+                    .inputOutput, "The directory cannot be made: \(error.systemWords).", path: path,
                     cause: error)
             }
         }
@@ -200,20 +212,23 @@ enum DiskFiles {
         return directory + "/" + free
     }
 
-    static func copyToStandardOutput(_ source: String) throws { _ = try copy(source, to: .standardOutput) }
+    static func copyToStandardOutput(_ source: String) throws {
+        _ = try copy(source) { try StandardStreams.write(Array($0)) }
+    }
 
-    private static func copy(_ source: String, to output: FileHandle) throws -> Int {
+    private static func copy(_ source: String, writing: (Data) throws -> Void) throws -> Int {
         do {
             let input = try FileHandle(forReadingFrom: URL(fileURLWithPath: source))
             var bytes = 0
             while let part = try input.read(upToCount: 1 << 20), !part.isEmpty {
-                try output.write(contentsOf: part)
+                try writing(part)
                 bytes += part.count
             }
             return bytes
+        } catch let error as FerryError {
+            throw error
         } catch {
-            throw FerryError(
-                .inputOutput, "The document cannot be written: \(error.localizedDescription)", cause: error)
+            throw FerryError(.inputOutput, "The document cannot be written: \(error.systemWords).", cause: error)
         }
     }
 }

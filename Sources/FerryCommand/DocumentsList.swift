@@ -57,7 +57,9 @@ struct DocumentsList: DatabaseCommand {
         let entries = try documents.list(selection).filter { state == nil || $0.availability.word == state }
         let files = entries.filter { $0.kind != .folder }
         let bytes = files.reduce(0) { $0 + ($1.byteCount ?? 0) }
-        let blocking = try Mirrors(documents.replica).list().filter { $0.standing.blocked > 0 }
+        let blocking = try Mirrors(documents.replica).list().filter {
+            $0.standing.blocked > 0 || !$0.standing.unreadable.isEmpty
+        }
         if console.isJSON {
             return try console.emit(
                 Report(
@@ -65,6 +67,7 @@ struct DocumentsList: DatabaseCommand {
                     mirrors: blocking.isEmpty ? nil : blocking.map { MirrorJSON($0) }))
         }
         if entries.isEmpty {
+            for mirror in blocking { MirrorPage.warnStanding(mirror, console) }
             return try console.answer(deleted ? "The trash is empty." : "There are no documents here.")
         }
         var table = TextTable("Name", "Size#", "Changed", "Where")
@@ -78,9 +81,7 @@ struct DocumentsList: DatabaseCommand {
                 entry.isDeleted ? "in the trash" : DocumentWords.place(of: entry, now: now))
         }
         for line in table.lines(console.style) { try console.answer(line) }
-        for mirror in blocking {
-            console.warn(mirror.standing.named.sentence(of: mirror.standing.blocked, in: mirror.directory))
-        }
+        for mirror in blocking { MirrorPage.warnStanding(mirror, console) }
         if deleted {
             return try console.answer("\(Wording.count(entries.count, "document is", "documents are")) in the trash.")
         }

@@ -138,7 +138,7 @@ struct MirrorJSON: Encodable {
         gone = mirror.held
         let standing = mirror.standing
         (conflicts, absent, blocked) = (standing.rivals, standing.absent, standing.blocked)
-        let unreadable = standing.unreadable.map { Left(path: $0, reason: DiskObstacle.unreadable) }
+        let unreadable = standing.unreadable.map { Left(path: $0.path, reason: $0.reason.words) }
         if !(standing.named.isEmpty && unreadable.isEmpty) { left = Self.left(standing.named) + unreadable }
         sinceMilliseconds = mirror.sinceMilliseconds
         code = mirror.problem?.code.rawValue
@@ -165,8 +165,8 @@ enum MirrorPage {
             for document in standing.named.prefix(named) {
                 try console.answer("  not written: \(Wording.oneLine(document.path)): \(document.reason)")
             }
-            for name in standing.unreadable.prefix(named) {
-                try console.answer("  left out: \(Wording.oneLine(name)): its name is not UTF-8")
+            for item in standing.unreadable.prefix(named) {
+                try console.answer("  left out: \(Wording.oneLine(item.path)): \(item.reason.words)")
             }
             let more = standing.blocked - min(standing.named.count, named)
             if more > 0 { try console.answer("  not written: \(Wording.count(more, "more document"))") }
@@ -187,14 +187,19 @@ enum MirrorPage {
             sinceMilliseconds: mirror.sinceMilliseconds, now: ReplicaEnvironment.live.clock.milliseconds())
         if mirror.held > 0 { console.warn(held(mirror.held, mirror, database).message + age) }
         if let problem = mirror.problem?.error() { console.warn(problem.message + age) }
+        warnStanding(mirror, console)
+    }
+
+    /// Warns of documents that are not written, and of what cannot be read.
+    static func warnStanding(_ mirror: MirrorRecord, _ console: Console) {
         if mirror.standing.blocked > 0 {
             console.warn(mirror.standing.named.sentence(of: mirror.standing.blocked, in: mirror.directory))
         }
         warnUnreadable(mirror.standing.unreadable, mirror, console)
     }
 
-    private static func warnUnreadable(_ names: [String], _ mirror: MirrorRecord, _ console: Console) {
-        if !names.isEmpty { console.warn(Wording.oneLine(names.unreadableSentence(in: mirror.directory), limit: 500)) }
+    static func warnUnreadable(_ items: [UnreadableItem], _ mirror: MirrorRecord, _ console: Console) {
+        for sentence in items.sentences(in: mirror.directory) { console.warn(Wording.oneLine(sentence, limit: 500)) }
     }
 
     /// Warns of documents that are not written, because something stands in their place.
@@ -248,27 +253,31 @@ enum MirrorPage {
     }
 }
 
-/// Mirrors beside `ferry sync`.
-enum MirrorSync {
+/// Mirrors beside `ferry sync`: a run before the pass, and a run after. Each warning comes once.
+struct MirrorSync {
+    private var told: Set<String> = []
+
     /// Runs all mirrors until folders and documents are equal, and warns of the mirrors with a failure.
     /// - Returns: true if documents changed, and there is something to send.
-    static func run(_ replica: Replica, of database: String, settles: Bool, _ console: Console) throws -> Bool {
+    mutating func run(_ replica: Replica, of database: String, settles: Bool, _ console: Console) throws -> Bool {
         let mirrors = Mirrors(replica)
         var hasNews = false
         for mirror in try mirrors.list() {
             do {
                 guard let report = try settles ? mirrors.settle(mirror) : mirrors.pass(mirror) else { continue }
-                if report.held > 0 {
-                    console.warn(MirrorPage.held(report.held, mirror, database).message)
-                }
+                if report.held > 0 { warn(MirrorPage.held(report.held, mirror, database).message, console) }
                 // The second pass, after the container's news, tells what is left.
                 if !settles { MirrorPage.warnBlocked(report, mirror, console) }
                 if report.hasNews, !console.isJSON { try console.say(MirrorPage.sentence(report, mirror)) }
                 if report.taken + report.moved + report.removed > 0 { hasNews = true }
             } catch let error as FerryError {
-                console.warn(error.message)
+                warn(error.message, console)
             }
         }
         return hasNews
+    }
+
+    private mutating func warn(_ text: String, _ console: Console) {
+        if told.insert(text).inserted { console.warn(text) }
     }
 }

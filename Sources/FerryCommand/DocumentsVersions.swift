@@ -240,8 +240,8 @@ struct DocumentsSettle: DatabaseCommand {
             }
             version = try documents.settle(entry.id, keeping: chosen.id)
         } else if let with {
-            let stored = try documents.replica.storeContents([with])
             let source = try DocumentSource(reading: with, at: document.parsed())
+            let stored = try documents.replica.storeContents([with])
             version = try documents.settle(
                 entry.id, with: stored[0], modifiedMicroseconds: source.modifiedMicroseconds)
         } else {

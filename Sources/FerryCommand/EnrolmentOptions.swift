@@ -52,14 +52,14 @@ struct EnrolmentOptions: ParsableArguments {
     }
 
     /// The chosen way; `nil` without a choice.
-    private func way() throws -> Enrolment.Way? {
+    private func way(_ console: Console) throws -> Enrolment.Way? {
         SecretInput.protectMemory()
         if let code = try recoveryCode() { return .recovery(code) }
         let text: String
         if code != nil {
             text = try SecretInput.line(prompt: "Code: ")
         } else if let codeFile {
-            text = try SecretInput.file(codeFile)
+            text = try SecretInput.file(codeFile, console)
         } else if let told = ProcessInfo.processInfo.environment["FERRY_CODE"], !told.isEmpty {
             text = told
         } else {
@@ -73,7 +73,7 @@ struct EnrolmentOptions: ParsableArguments {
     /// - Throws: `enrolmentPending` with `--no-wait`.
     func enrolment(in folder: String, _ console: Console) throws -> (Enrolment, Enrolment.Way?)? {
         guard try Enrolment.isNeeded(containerPath: folder) else { return nil }
-        let way = try way()
+        let way = try way(console)
         let enrolment =
             if let way {
                 try Enrolment.begin(containerPath: folder, by: way)

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Ferry
+import FerryContainer
 import Foundation
 
 /// A failure for scripts: `{"error": {"code", "message"}}`, with the file or folder concerned if known.
@@ -23,8 +24,10 @@ extension FerryError {
         switch error {
         case let error as FerryError: self = error
         case let error as CocoaError:
-            self.init(.inputOutput, error.localizedDescription, path: error.filePath, cause: error)
-        case let error as POSIXError: self.init(.inputOutput, error.localizedDescription, cause: error)
+            self.init(
+                .inputOutput, "The operating system refuses: \(error.systemWords).", path: error.filePath, cause: error)
+        case let error as POSIXError:
+            self.init(.inputOutput, "The operating system refuses: \(error.systemWords).", cause: error)
         default:
             self.init(
                 .internalInconsistency, "Something unforeseen happened: \(error). Please report it.", cause: error)

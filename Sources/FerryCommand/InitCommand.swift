@@ -98,10 +98,12 @@ struct InitCommand: DatabaseCommand {
             try console.say("Sealed: only members can read it. To let another device in:")
             try console.say(style.bold("  ferry invite \(Wording.shellWord(argument.database))"))
         } else {
-            try console.say("Open: everybody who has the folder can read and change all of it.")
-            try console.say("On each other device, once the folder has arrived there:")
+            let place = PlaceElsewhere(report.path)
             try console.say(
-                style.bold("  ferry join \(Wording.shellWord(databaseName)) <path of the folder there>"))
+                "Open: everybody who \(place.isRemote ? "may use the storage" : "has the folder") can read and change all of it."
+            )
+            try console.say("On each other device\(place.isRemote ? "" : ", once the folder has arrived there"):")
+            try console.say(style.bold("  ferry join \(Wording.shellWord(databaseName)) \(place.word)"))
         }
         try console.say("Here and there, to keep both in step:")
         try console.say(style.bold("  ferry watch \(Wording.shellWord(argument.database))"))

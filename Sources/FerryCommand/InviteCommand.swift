@@ -90,9 +90,9 @@ struct InviteCommand: DatabaseCommand {
         }
         try console.say("Type these words on the other device within \(duration). They work once:")
         try console.answer("    " + console.style.bold(code.words))
-        for database in databases {
-            try console.say(
-                console.style.bold("  ferry join \(Wording.shellWord(database)) <path of the folder there> --code -"))
+        for (database, replica) in zip(databases, replicas) {
+            let place = PlaceElsewhere(replica.identity.containerPath)
+            try console.say(console.style.bold("  ferry join \(Wording.shellWord(database)) \(place.word) --code -"))
         }
         if noWait {
             return try console.say("The next sync of this device lets it in.")

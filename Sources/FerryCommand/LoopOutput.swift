@@ -1,8 +1,8 @@
 import Ferry
 import Synchronization
 
-/// Where the events of a loop go, as lines for people or objects for scripts (`ferry watch`, `ferry carry --watch`). The loop ends once the
-/// output is closed or full.
+/// Where the events of a loop go, as lines for people or objects for scripts (`ferry watch`, `ferry carry --watch`). The loop goes on where
+/// the output is closed or full: the work of the loop needs no output.
 ///
 /// Called on the loop's thread; a lock guards the state all the same.
 final class LoopOutput: Sendable {
@@ -29,36 +29,27 @@ final class LoopOutput: Sendable {
         }
     }
 
-    private struct State {
-        var failure: FerryError?
-        var giveUp: (@Sendable () -> Void)?
-    }
-
     let console: Console
     /// The database of the events; `nil` for a loop without a database.
     private let database: String?
-    private let state = Mutex(State())
+    /// True once a failure to write was told.
+    private let isTold = Mutex(false)
 
     init(_ console: Console, database: String? = nil) {
         self.console = console
         self.database = database
     }
 
-    /// The action when the output is closed or full.
-    func stopWhenNobodyListens(_ giveUp: @escaping @Sendable () -> Void) {
-        state.withLock { $0.giveUp = giveUp }
-    }
-
-    /// Why the output could not be written.
-    var failure: FerryError? { state.withLock { $0.failure } }
-
-    /// Tells an event by `body`.
+    /// Tells an event by `body`. A failure is told once, on standard error.
     func tell(_ body: () throws -> Void) {
         do {
             try body()
         } catch {
-            state.withLock { $0.failure = FerryError(from: error) }
-            state.withLock { $0.giveUp }?()
+            let wasTold = isTold.withLock { isTold in
+                defer { isTold = true }
+                return isTold
+            }
+            if !wasTold { console.warn("\(FerryError(from: error)) The work goes on without it.") }
         }
     }
 
@@ -72,10 +63,8 @@ final class LoopOutput: Sendable {
         try console.emit(Event(event: "failed", database: database, error: FailureReport(error).error))
     }
 
-    /// - Parameter prefix: stands before the warning.
-    func warn(_ error: FerryError, before prefix: String = "") {
-        console.warn(prefix + error.description, at: ReplicaEnvironment.live.clock.milliseconds())
-    }
+    /// Warns with the present time.
+    func warn(_ text: String) { console.warn(text, at: ReplicaEnvironment.live.clock.milliseconds()) }
 
     /// The time of the event, for people.
     var time: String { console.style.dim(Wording.time(ReplicaEnvironment.live.clock.milliseconds())) }

@@ -37,7 +37,8 @@ final class MetricsFile: Sendable {
     struct Recorder: Sendable {
         fileprivate let file: MetricsFile
         fileprivate let place: Int
-        fileprivate let store: Store
+        /// `nil` before the database has come.
+        fileprivate let store: Store?
 
         func record(_ event: SyncEvent) { file.record(event, place, store) }
 
@@ -45,7 +46,7 @@ final class MetricsFile: Sendable {
         func following(_ store: Store) -> Recorder { Recorder(file: file, place: place, store: store) }
     }
 
-    func recorder(of database: String, _ store: Store) -> Recorder {
+    func recorder(of database: String, _ store: Store?) -> Recorder {
         let place = state.withLock { state in
             state.databases.append(WatchMetrics(database: database))
             return state.databases.count - 1
@@ -63,9 +64,9 @@ final class MetricsFile: Sendable {
         return timer
     }
 
-    private func record(_ event: SyncEvent, _ place: Int, _ store: Store) {
+    private func record(_ event: SyncEvent, _ place: Int, _ store: Store?) {
         // On the loop's own thread, where nobody else uses the store.
-        let reading = try? Self.read(store)  // a database that is gone or busy keeps the last figures
+        let reading = store.flatMap { try? Self.read($0) }  // a database that is gone or busy keeps the last figures
         let now = ReplicaEnvironment.live.clock.milliseconds()
         state.withLock { state in
             state.databases[place].record(event, atMilliseconds: now)

@@ -1,4 +1,5 @@
 import Ferry
+import FerryContainer
 import FerrySeal
 import Foundation
 
@@ -31,10 +32,15 @@ enum SecretInput {
         defer { silence?.end() }
         // The code is read without a prompt too.
         if isatty(STDIN_FILENO) != 0 { try? FileHandle.standardError.write(contentsOf: Data(prompt.utf8)) }
-        guard let line = readLine(), line.utf8.count <= maximumBytes else {
+        var line: [UInt8] = []
+        var byte: UInt8 = 0
+        while line.count <= maximumBytes, read(STDIN_FILENO, &byte, 1) == 1, byte != UInt8(ascii: "\n") {
+            line.append(byte)
+        }
+        guard !line.isEmpty, line.count <= maximumBytes, let text = String(validating: line, as: UTF8.self) else {
             throw FerryError(.codeRefused, "No code came on standard input.")
         }
-        return line
+        return text
     }
 
     /// A terminal without echo, until the end or until a signal ends the process.
@@ -69,15 +75,12 @@ enum SecretInput {
         }
     }
 
-    /// Reads a code from a file.
-    static func file(_ path: String) throws -> String {
-        guard let handle = FileHandle(forReadingAtPath: path) else {
-            throw FerryError(
-                .inputOutput, "The file with the code cannot be read: \(path). Check the path.", path: path)
+    /// Reads a code from a file, or from a pipe: `--code-file <(pass show ferry)`.
+    static func file(_ path: String, _ console: Console) throws -> String {
+        let bytes = try ArgumentFile(path).read(maximumBytes: maximumBytes + 1) {
+            console.hint("Waiting for the code from \(path). Ctrl-C ends the wait.")
         }
-        defer { try? handle.close() }  // nothing was written
-        let data = try handle.read(upToCount: maximumBytes + 1) ?? Data()
-        guard data.count <= maximumBytes, let text = String(data: data, encoding: .utf8) else {
+        guard bytes.count <= maximumBytes, let text = String(validating: bytes, as: UTF8.self) else {
             throw FerryError(.codeRefused, "The file holds no code.", path: path)
         }
         return text

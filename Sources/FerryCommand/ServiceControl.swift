@@ -150,7 +150,7 @@ struct ServiceControl {
         let (output, errors) = (Pipe(), Pipe())
         (process.standardOutput, process.standardError) = (output, errors)
         process.standardInput = FileHandle.nullDevice
-        do { try process.run() } catch { return (Self.noSuchProgram, "", "\(error.localizedDescription)") }
+        do { try process.run() } catch { return (Self.noSuchProgram, "", "\(error.systemWords)") }
         // The tools say a few lines, less than a pipe holds.
         let said = output.fileHandleForReading.readDataToEndOfFile()
         let complained = errors.fileHandleForReading.readDataToEndOfFile()

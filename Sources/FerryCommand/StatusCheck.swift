@@ -19,6 +19,11 @@ struct StatusCheck {
                     return message.map {
                         .init(kind: .mirrorRests, message: $0, sinceMilliseconds: mirror.sinceMilliseconds)
                     }
+                }
+                + mirrors.flatMap { mirror in
+                    mirror.standing.unreadable.filter { $0.reason != .name }.sentences(in: mirror.directory).map {
+                        .init(kind: .mirrorRests, message: $0)
+                    }
                 })
     }
 

@@ -32,7 +32,8 @@ struct SyncCommand: DatabaseCommand {
     func perform(_ console: Console) throws {
         let replica = try Replica(path: argument.database)
         path.apply(to: replica)
-        _ = try MirrorSync.run(replica, of: argument.database, settles: true, console)
+        var mirrors = MirrorSync()
+        _ = try mirrors.run(replica, of: argument.database, settles: true, console)
         var report = try ProgressBar.during(console) { progress in
             var report = try replica.sync(progress: progress)
             // A pass fetches a part of the wanted documents.
@@ -43,7 +44,7 @@ struct SyncCommand: DatabaseCommand {
             }
             return report
         }
-        if try MirrorSync.run(replica, of: argument.database, settles: false, console) {
+        if try mirrors.run(replica, of: argument.database, settles: false, console) {
             report.add(try replica.sync(isThorough: false))
         }
         if console.isJSON {

@@ -20,7 +20,7 @@ struct WatchCommand: DatabaseCommand {
             Where the folder cannot be written, it tries again after 1 to 8 seconds. Where another file is put in the \
             database's place, a backup for one, it goes on with that if it belongs to the container. Otherwise, and where \
             the file is gone, it ends with status 66. Of several databases the others go on then, and this one is taken up again \
-            once it is back: the watch looks after 1 to 8 seconds.
+            once it is back: the watch looks after 1 to 8 seconds. One of several may be missing at the start, too.
 
             --metrics writes figures for monitoring into a file, as Prometheus reads them by the node exporter's textfile \
             collector: anew after every event and every 30 seconds, always whole. The file's name ends in .prom.
@@ -61,27 +61,34 @@ struct WatchCommand: DatabaseCommand {
 
     func perform(_ console: Console) throws {
         // An unwatchable database is reported before any watch begins.
-        let replicas = try databases.map { try Replica(path: $0) }
+        let starts = try starts()
         let file = try metrics.map { try MetricsFile(path: $0, console: console) }
-        let watches = zip(databases, replicas).map { database, replica in
+        let watches = zip(databases, starts).map { database, start in
             PatientWatch(
-                database, replica,
-                WatchReporter(
-                    console, database: database, container: replica.identity.containerPath,
-                    isOneOfSeveral: databases.count > 1),
-                file?.recorder(of: database, replica.store), isPatient: databases.count > 1)
+                database, start,
+                WatchReporter(console, database: database, isOneOfSeveral: databases.count > 1),
+                file?.recorder(of: database, start.replica?.store), isPatient: databases.count > 1)
         }
         let signals = TerminationSignals { for watch in watches { watch.stop() } }
-        for watch in watches {
-            watch.reporter.stopWhenNobodyListens { for watch in watches { watch.stop() } }
-        }
         let timer = file?.writeRepeatedly()
         Self.run(watches)
         timer?.cancel()
         signals.cancel()
         // Asked to end, the watch ends well, also while the container is away.
-        let failures = watches.compactMap(\.reporter.failure)
-        if let failure = failures.first(where: { $0.isOfOutput || !signals.haveCome }) { throw failure.error }
+        if !signals.haveCome, let failure = watches.compactMap(\.reporter.failure).first { throw failure }
+    }
+
+    /// The databases, or why there is none at a path. Of several, a watch waits for the missing ones while one is there.
+    private func starts() throws -> [PatientWatch.Start] {
+        let starts: [PatientWatch.Start] = try databases.map { database in
+            do {
+                return .present(try Replica(path: database))
+            } catch let error as FerryError where error.code == .databaseMissing {
+                return .missing(error)
+            }
+        }
+        if starts.allSatisfy({ $0.replica == nil }), case .missing(let error)? = starts.first { throw error }
+        return starts
     }
 
     /// Runs all until the last watch ends: the first on this thread, each further watch on a new thread.

@@ -7,10 +7,13 @@ import Synchronization
 /// the state all the same.
 final class WatchReporter: Sendable {
     private struct State {
+        var container = ""
         var lastFailure: FerryError?
         var waiting: [SyncReport.Waiting] = []
         var claims: Int?
         var held: String?
+        /// What cannot be read, by the directory of the mirror.
+        var unreadable: [String: [UnreadableItem]] = [:]
         var hasSynced = false
         var hasStarted = false
         /// True once the watch was asked to end.
@@ -20,36 +23,30 @@ final class WatchReporter: Sendable {
     private let output: LoopOutput
     private var console: Console { output.console }
     private let database: String
-    private let container: String
     /// Stands before lines for people.
     private let prefix: String
     private let isOneOfSeveral: Bool
     private let state = Mutex(State())
 
     /// - Parameter isOneOfSeveral: true: lines for people begin with the database.
-    init(_ console: Console, database: String, container: String, isOneOfSeveral: Bool = false) {
+    init(_ console: Console, database: String, isOneOfSeveral: Bool = false) {
         output = LoopOutput(console, database: database)
         self.database = database
-        self.container = container
         self.isOneOfSeveral = isOneOfSeveral
         prefix = isOneOfSeveral ? Wording.oneLine(database) + ": " : ""
     }
 
-    /// The action when the output is closed or full.
-    func stopWhenNobodyListens(_ giveUp: @escaping @Sendable () -> Void) {
-        output.stopWhenNobodyListens(giveUp)
-    }
+    /// Says where the container is before the watch of a database begins.
+    func willWatch(container: String) { state.withLock { $0.container = container } }
 
     /// From now on the end of a loop is the end of the watch. Before, one of several databases is away, and comes back.
     func isEnding() { state.withLock { $0.isEnding = true } }
 
-    /// The last failure without a later success.
-    /// - Returns: the error to throw, and whether the output could not be written. A failed pass was reported already,
-    ///   so only the exit status is left to give.
-    var failure: (error: any Error, isOfOutput: Bool)? {
-        if let failure = output.failure { return (failure, true) }
-        return state.withLock { $0.lastFailure }.map { (ExitCode(ExitStatus($0.code).rawValue), false) }
-    }
+    /// The exit status for the last failure without a later success. The failed pass was reported already.
+    var failure: ExitCode? { state.withLock { $0.lastFailure }.map { ExitCode(ExitStatus($0.code).rawValue) } }
+
+    /// The code of that failure.
+    var failureCode: FerryError.Code? { state.withLock { $0.lastFailure?.code } }
 
     func tell(_ event: SyncEvent) { output.tell { try console.isJSON ? emit(event) : say(event) } }
 
@@ -70,8 +67,14 @@ final class WatchReporter: Sendable {
             if !report.blocked.isEmpty {
                 console.warn(prefix + report.blocked.sentence(of: report.blocked.count, in: mirror.directory))
             }
+            let isKnown = state.withLock { state in
+                state.unreadable.updateValue(report.unreadable, forKey: mirror.directory) ?? [] == report.unreadable
+            }
+            for sentence in isKnown ? [] : report.unreadable.sentences(in: mirror.directory) {
+                console.warn(prefix + sentence)
+            }
             if report.hasNews { try console.say("\(head)\(MirrorPage.sentence(report, mirror))") }
-        case .failed(_, let error): output.warn(error, before: prefix)
+        case .failed(_, let error): output.warn("\(prefix)\(error)")
         case .withoutWatches(let folders):
             console.warn(
                 "\(prefix)The system has no watches left for \(Wording.count(folders, "folder")): changes there are found within a minute. "
@@ -99,9 +102,9 @@ final class WatchReporter: Sendable {
     private func say(_ event: SyncEvent) throws {
         switch event {
         case .started:
-            let isBack = state.withLock { state in
+            let (isBack, container) = state.withLock { state in
                 defer { (state.hasStarted, state.lastFailure) = (true, nil) }
-                return state.hasStarted
+                return (state.hasStarted, state.container)
             }
             try console.say(
                 isBack
@@ -119,7 +122,7 @@ final class WatchReporter: Sendable {
         case .databaseChanged: break
         case .failed(let error):
             note(error)
-            output.warn(isOneOfSeveral ? Self.waited(error) : error, before: prefix)
+            output.warn("\(prefix)\(error)\(afterwards(error))")
         case .stopped:
             // The failure was told, and the watch waits for the database.
             if !isOneOfSeveral || state.withLock({ $0.isEnding }) { try console.say("\(head)Ended.") }
@@ -150,11 +153,10 @@ final class WatchReporter: Sendable {
         if isOtherWaiting { WaitingDevices.warn(report.waiting, console) }
     }
 
-    /// A failure where nobody has to begin the watch again.
-    private static func waited(_ error: FerryError) -> FerryError {
-        var error = error
-        error.message.replace(", and begin again.", with: ": this watch goes on with it then.")
-        return error
+    /// Who goes on once a lost database is back: this watch, or a person by a new one.
+    private func afterwards(_ error: FerryError) -> String {
+        guard [.databaseMissing, .databaseReplaced].contains(error.code) else { return "" }
+        return isOneOfSeveral ? " This watch goes on with it then." : " Then begin the watch again."
     }
 
     private func note(_ error: FerryError) { state.withLock { $0.lastFailure = error } }

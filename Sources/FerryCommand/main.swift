@@ -13,6 +13,8 @@ LoggingSystem.bootstrap { label in
     return handler
 }
 
+StandardStreams.occupy()
+
 // A pipe without a reader (`ferry log | head`) ends the command quietly, by SIGPIPE's default.
 
 Terminal.widenHelp()

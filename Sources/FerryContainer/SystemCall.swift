@@ -45,6 +45,11 @@ package struct SystemCallError: Error, Hashable, Sendable, CustomStringConvertib
     }
 }
 
+extension FerryError {
+    /// True if the operating system refused the access: the account lacks the right.
+    package var isRefusal: Bool { (cause as? SystemCallError)?.isRefusal ?? false }
+}
+
 /// Makes a system call again as long as a signal interrupts the call.
 /// - Returns: the call's result, 0 or more.
 func systemCall<Result: FixedWidthInteger & SignedInteger>(

@@ -37,6 +37,14 @@ package struct VersionHistory: Sendable {
         return nearest.count == 1 ? nearest.first.flatMap { versions[$0] } : nil
     }
 
+    /// The version with which a leaf's branch began: the earliest behind the leaf, and behind none of the other leaves. The same on all
+    /// devices with the same versions, and the same after every further edit of the branch.
+    /// - Parameter others: the other leaves.
+    package func beginning(of leaf: VersionRow, besides others: [VersionRow]) -> VersionRow {
+        past(of: [leaf]).subtracting(past(of: others)).subtracting(others.map(\.id)).compactMap { versions[$0] }
+            .filter { $0.content != nil }.min { VersionRow.isEarlier($0, $1) } ?? leaf
+    }
+
     /// The latest version with content behind the leaves of a deleted document: the version to put back.
     package var beforeDeletion: VersionRow? {
         let leaves = DocumentLeaves(Array(versions.values))

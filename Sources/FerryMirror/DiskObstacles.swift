@@ -8,9 +8,11 @@ package enum DiskObstacle: String, Codable, Hashable, Sendable {
     case otherDisk
     /// The document's own file, under a name outside UTF-8.
     case unreadableName
+    /// A folder whose names Ferry may not list. Everything in it stays as it is, here and in the documents.
+    case closedFolder
 
     /// Why no document is made of a file or a folder with a name outside UTF-8.
-    package static let unreadable = "its name is not UTF-8; rename it"
+    package static let unreadable = UnreadableItem.Reason.name.words
 
     /// The obstacle with an article.
     var words: String {
@@ -19,6 +21,7 @@ package enum DiskObstacle: String, Codable, Hashable, Sendable {
         case .special: "something that is no file and no folder"
         case .otherDisk: "something of another disk"
         case .unreadableName: "its file, under a name that is not UTF-8,"
+        case .closedFolder: "a folder that cannot be listed"
         }
     }
 
@@ -29,6 +32,7 @@ package enum DiskObstacle: String, Codable, Hashable, Sendable {
         case .special: "it is no file and no folder"
         case .otherDisk: "it lies on another disk"
         case .unreadableName: Self.unreadable
+        case .closedFolder: UnreadableItem.Reason.folder.words
         }
     }
 }
@@ -92,6 +96,9 @@ package struct DiskObstacles: Sendable {
         return nil
     }
 
+    /// True for a folder that cannot be listed, and for everything in it.
+    package func isClosed(_ path: DiskPath) -> Bool { block(path)?.obstacle == .closedFolder }
+
     /// The obstacles in the way of no document, and why no document is made of them; in the order of paths.
     /// - Parameter blocked: the documents not written.
     package func idle(_ blocked: [BlockedDocument]) -> [DiskScan.Left] {
@@ -99,17 +106,5 @@ package struct DiskObstacles: Sendable {
         return places.values.filter { !used.contains($0.path) }.sorted { $0.path < $1.path }.map {
             DiskScan.Left(path: $0.path.text, reason: $0.obstacle.refusal)
         }
-    }
-}
-
-extension [String] {
-    /// The names outside UTF-8 kept out of a mirror, in a sentence with the remedy.
-    /// - Parameter directory: the mirror's.
-    package func unreadableSentence(in directory: String) -> String {
-        let most = 3
-        let names = prefix(most).map { "“\($0)”" }.joined(separator: ", ")
-        return
-            "\(count == 1 ? "1 name" : "\(count) names") in \(directory) \(count == 1 ? "is" : "are") not UTF-8: \(names)"
-            + (count > most ? ", and more" : "") + ". Nothing of it travels. Rename it."
     }
 }

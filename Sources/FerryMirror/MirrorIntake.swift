@@ -49,10 +49,14 @@ package struct MirrorIntake: Sendable {
     package private(set) var steps: [IntakeStep] = []
     /// Files and folders closed to all changes before a further look.
     package private(set) var waiting: Set<MirrorKey> = []
+    /// Files that cannot be read, folders that cannot be listed, and everything in the folders. They stay as they are, for as long as that
+    /// lasts.
+    package private(set) var closed: Set<MirrorKey> = []
     /// Deletions for a person to confirm. Not empty: nothing is done at all.
     package private(set) var held: [MirrorEntry] = []
 
     private let wanted: WantedItems
+    private let unreadable: Set<DiskPath>
     private var folders: [DiskPath: IntakeFolder] = [.top: .document(nil)]
     private var formerFolders: [DiskPath: DocumentID] = [:]
     private var known: Set<DocumentID> = []
@@ -71,6 +75,8 @@ package struct MirrorIntake: Sendable {
         package var wanted: WantedItems
         package var ignoring: IgnoreRules
         package var obstacles: DiskObstacles
+        /// Files that cannot be read. Any other file without a reading waits.
+        package var unreadable: Set<DiskPath> = []
         package var nowMilliseconds: Int64
         /// True: deletions are meant, however many.
         package var isConfirmed: Bool
@@ -91,11 +97,13 @@ package struct MirrorIntake: Sendable {
 
     package init(_ look: MirrorLook, _ circumstances: Circumstances) {
         let (readings, ignoring) = (circumstances.readings, circumstances.ignoring)
-        wanted = circumstances.wanted
+        (wanted, unreadable) = (circumstances.wanted, circumstances.unreadable)
         var look = look
-        let ignored = look.missing.filter { ignoring.ignores($0.path, isFolder: $0.kind == .folder) }
-        let missing = look.missing.filter { !ignoring.ignores($0.path, isFolder: $0.kind == .folder) }
-        let entries = look.matches.map(\.entry) + missing
+        let unlisted = takeClosed(look, circumstances.obstacles)
+        let unfound = look.missing.filter { !closed.contains($0.key) }
+        let ignored = unfound.filter { ignoring.ignores($0.path, isFolder: $0.kind == .folder) }
+        let missing = unfound.filter { !ignoring.ignores($0.path, isFolder: $0.kind == .folder) }
+        let entries = look.matches.map(\.entry) + missing + unlisted
         for entry in entries where entry.kind == .folder { formerFolders[entry.path] = entry.key.document }
         known = Set((entries + ignored).filter { $0.key.rival == nil }.map(\.key.document))
         copies = Set(entries.lazy.filter { $0.key.rival != nil }.map(\.key))
@@ -124,6 +132,32 @@ package struct MirrorIntake: Sendable {
         }
     }
 
+    /// Leaves folders that cannot be listed as they are, with everything in them. Nothing in them counts as missing, also where somebody
+    /// moved the folder.
+    /// - Returns: the entries in such folders.
+    private mutating func takeClosed(_ look: MirrorLook, _ obstacles: DiskObstacles) -> [MirrorEntry] {
+        let folders = look.matches.filter { $0.item.kind == .folder && obstacles.isClosed($0.item.path) }
+        closed.formUnion(folders.map(\.entry.key))
+        let moved = folders.filter { $0.entry.path != $0.item.path }
+        return look.missing.compactMap { entry in
+            let folder = moved.first { entry.path.isBelow($0.entry.path) }
+            let path = folder.map { entry.path.moved(from: $0.entry.path, to: $0.item.path) } ?? entry.path
+            guard obstacles.isClosed(path) else { return nil }
+            closed.insert(entry.key)
+            if path != entry.path {
+                var present = entry
+                present.path = path
+                steps.append(.keep(present))
+            }
+            return entry
+        }
+    }
+
+    /// Closes a file without a reading to all changes: for good where the file cannot be read, and otherwise for a moment.
+    private mutating func close(_ key: MirrorKey, _ path: DiskPath) {
+        if unreadable.contains(path) { closed.insert(key) } else { waiting.insert(key) }
+    }
+
     private func folder(of path: DiskPath) -> IntakeFolder { folders[path.folder] ?? .document(nil) }
 
     /// The document shown under a name and without a file so far.
@@ -141,7 +175,7 @@ package struct MirrorIntake: Sendable {
     private mutating func takeNewFile(_ item: DiskItem, _ readings: [DiskPath: FileReading]) {
         guard let reading = readings[item.path] else {
             // The document with the same name gets no file before this file was read.
-            if let present = present(item.path) { waiting.insert(MirrorKey(document: present)) }
+            if let present = present(item.path) { close(MirrorKey(document: present), item.path) }
             return
         }
         if let copy = wanted.copy(at: item.path), copy.content == reading.content, !copies.contains(copy.key) {
@@ -168,8 +202,7 @@ package struct MirrorIntake: Sendable {
         if isMoved, entry.key.rival != nil {
             // A renamed copy becomes a separate document.
             guard let reading = readings[match.item.path] ?? Self.unchanged(match) else {
-                waiting.insert(entry.key)
-                return
+                return close(entry.key, match.item.path)
             }
             steps.append(.file(match.item.path, reading, in: folder(of: match.item.path), present: nil))
             steps.append(.drop(entry))
@@ -182,7 +215,7 @@ package struct MirrorIntake: Sendable {
             return
         }
         guard let reading = readings[match.item.path] else {
-            waiting.insert(entry.key)
+            close(entry.key, match.item.path)
             if entry != match.entry { steps.append(.keep(entry)) }
             return
         }

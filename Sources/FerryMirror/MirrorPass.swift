@@ -42,16 +42,21 @@ package struct MirrorPass<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source 
         let ignoring = try disk.ignoreText().map(IgnoreRules.init) ?? .builtIn
         let scan = try disk.scan(ignoring)
         let obstacles = try scan.obstacles(base.entries(), disk.rules)
-        report.unreadable = scan.unreadable.map(\.path.text).sorted()
-        report.left += report.unreadable.map { DiskScan.Left(path: $0, reason: DiskObstacle.unreadable) }
+        report.unreadable = scan.unreadable.map { UnreadableItem($0.path.text, .name) }
+        report.unreadable += scan.obstacles.filter { $0.value == .closedFolder }.map {
+            UnreadableItem($0.key.text, .folder)
+        }
+        report.unreadable.sort { DiskPath($0.path) < DiskPath($1.path) }
+        report.left += report.unreadable.filter { $0.reason == .name }.map {
+            DiskScan.Left(path: $0.path, reason: $0.reason.words)
+        }
         guard let (waiting, seen) = try takeIn(scan, obstacles, ignoring, &report) else {
             report.left += obstacles.idle([])
             return report
         }
         let present = try seen ?? sight(ignoring)
-        report.blocked = present.wanted.items.compactMap { obstacles.block($0.path) }.sorted {
-            DiskPath($0.path) < DiskPath($1.path)
-        }
+        report.blocked = present.wanted.items.compactMap { obstacles.block($0.path) }
+            .filter { $0.obstacle != .closedFolder }.sorted { DiskPath($0.path) < DiskPath($1.path) }
         report.left += obstacles.idle(report.blocked)
         try MirrorOutflow(disk, base).run(present, waiting, obstacles, &report)
         return report
@@ -73,29 +78,33 @@ package struct MirrorPass<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source 
         report.left += scan.left
         report.folders = scan.items.filter { $0.kind == .folder && !$0.path.isBelow(.own) }.map(\.path)
         let look = MirrorLook(entries, scan.items)
-        let readings = try read(look.unread, &report)
-        let intake = MirrorIntake(
-            look,
-            .init(
-                readings: readings, wanted: seen.wanted, ignoring: ignoring, obstacles: obstacles,
-                nowMilliseconds: base.nowMilliseconds(), isConfirmed: isConfirmed))
+        let (readings, refused) = try read(look.unread, &report)
+        var circumstances = MirrorIntake.Circumstances(
+            readings: readings, wanted: seen.wanted, ignoring: ignoring, obstacles: obstacles,
+            nowMilliseconds: base.nowMilliseconds(), isConfirmed: isConfirmed)
+        circumstances.unreadable = refused
+        let intake = MirrorIntake(look, circumstances)
         if !intake.held.isEmpty {
             report.held = intake.held.count
             return nil
         }
         report.waiting += intake.waiting.count
-        if intake.steps.isEmpty { return (intake.waiting, seen) }
+        let untouched = intake.waiting.union(intake.closed)
+        if intake.steps.isEmpty { return (untouched, seen) }
         let counts = try base.change { rows in
             try IntakeWriter.apply(intake.steps, to: rows, preferring: preference)
         }
         report.taken += counts.added + counts.saved
         report.moved += counts.moved
         report.removed += counts.dropped
-        return (intake.waiting, nil)
+        return (untouched, nil)
     }
 
     /// Reads files without a writer.
-    private func read(_ items: [DiskItem], _ report: inout MirrorReport) throws -> [DiskPath: FileReading] {
+    /// - Returns: the read files, and the files that cannot be read.
+    private func read(
+        _ items: [DiskItem], _ report: inout MirrorReport
+    ) throws -> (readings: [DiskPath: FileReading], refused: Set<DiskPath>) {
         let now = base.nowMilliseconds()
         let quiet = try items.filter { item in
             let isQuiet = Self.isQuiet(item.stamp, now, quietMilliseconds)
@@ -110,8 +119,8 @@ package struct MirrorPass<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source 
                 }
             }
         }
-        if quiet.isEmpty { return [:] }
-        var readings: [DiskPath: FileReading] = [:]
+        if quiet.isEmpty { return ([:], []) }
+        var (readings, refused): ([DiskPath: FileReading], Set<DiskPath>) = ([:], [])
         let results = try base.store(quiet.map { disk.source(at: $0.path) })
         for (item, result) in zip(quiet, results) {
             switch result {
@@ -127,10 +136,13 @@ package struct MirrorPass<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source 
                     report.waiting += 1
                 } else {
                     report.left.append(.init(path: item.path.text, reason: error.message))
+                    if error.code != .inputOutput { continue }
+                    refused.insert(item.path)
+                    report.unreadable.append(UnreadableItem(item.path.text, .file))
                 }
             }
         }
-        return readings
+        return (readings, refused)
     }
 
     /// A time in the future comes from a wrong clock, or was set on the file: the second time decides.

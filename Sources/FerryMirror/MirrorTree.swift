@@ -8,6 +8,9 @@ package struct MirrorTree: Sendable {
     package let versions: [VersionID: VersionRow]
     /// The names of devices.
     package let deviceNames: [DeviceID: String]
+    /// The version with which each rival's branch began: the name of the rival's copy tells of this version, so that an edit of the copy
+    /// renames the copy on no device.
+    package let beginnings: [VersionID: VersionRow]
 
     package init(tree: DocumentTree, versions: [VersionRow], deviceNames: [DeviceID: String]) {
         self.tree = tree
@@ -16,6 +19,21 @@ package struct MirrorTree: Sendable {
             versions.lazy.filter { needed.contains($0.id) }.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first }
         )
         self.deviceNames = deviceNames
+        let disputed = Set(tree.entries.filter { $0.isShown && !$0.rivals.isEmpty }.map(\.id))
+        var histories: [DocumentID: [VersionRow]] = [:]
+        if !disputed.isEmpty {
+            for version in versions where disputed.contains(version.document) {
+                histories[version.document, default: []].append(version)
+            }
+        }
+        var beginnings: [VersionID: VersionRow] = [:]
+        for history in histories.values {
+            let (past, leaves) = (VersionHistory(history), DocumentLeaves(history))
+            for rival in leaves.rivals {
+                beginnings[rival.id] = past.beginning(of: rival, besides: leaves.all.filter { $0.id != rival.id })
+            }
+        }
+        self.beginnings = beginnings
     }
 
     package init(
@@ -155,12 +173,13 @@ package struct WantedItems: Sendable {
             names[rival.id] = present.name
         }
         for rival in rivals where names[rival.id] == nil {
+            let began = state.beginnings[rival.id] ?? rival
             var number = 1
             var name: String
             repeat {
                 name = LocalName.ofCopy(
-                    path.name, label: rival.device.flatMap { state.deviceNames[$0] } ?? "",
-                    madeMilliseconds: rival.madeMilliseconds, number: number)
+                    path.name, label: began.device.flatMap { state.deviceNames[$0] } ?? "",
+                    madeMilliseconds: began.madeMilliseconds, number: number)
                 if rules.refuses(name) { name = LocalName.of(name, entry.id, rules) }
                 number += 1
             } while !taken.insert(rules.key(name)).inserted && number < 10_000

@@ -98,8 +98,8 @@ package struct MirrorReport: Sendable {
     package var left: [DiskScan.Left] = []
     /// Documents not written, because something stands in their place.
     package var blocked: [BlockedDocument] = []
-    /// Files and folders without a document, because their names are not UTF-8. `left` has the names, too.
-    package var unreadable: [String] = []
+    /// Files and folders that Ferry cannot read. `left` has them, too.
+    package var unreadable: [UnreadableItem] = []
     /// Documents under a name unlike their own.
     package var renamed: [DiskScan.Left] = []
     /// Files with a writer, or missing for a moment: look again soon.

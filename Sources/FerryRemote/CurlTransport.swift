@@ -184,7 +184,7 @@ private final class Exchange {
             return HTTPFailure(.unreachable, "no address for that name")
         case CURLE_COULDNT_CONNECT: return HTTPFailure(.unreachable, "nobody answers there")
         case CURLE_ABORTED_BY_CALLBACK: return HTTPFailure(.interrupted, "it was ended")
-        case CURLE_OPERATION_TIMEDOUT: return HTTPFailure(.unreachable, "no answer in time")
+        case CURLE_OPERATION_TIMEDOUT: return HTTPFailure(.silent, "no answer in time")
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR:
             return HTTPFailure(.certificate, String(cString: ferry_curl_easy_strerror(code)))
         case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL, CURLE_OUT_OF_MEMORY:

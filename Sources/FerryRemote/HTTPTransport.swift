@@ -36,8 +36,10 @@ package struct HTTPResponse: Sendable {
 /// Why there is no answer.
 package struct HTTPFailure: Error, Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
-        /// No such host, no connection, a broken connection, or silence.
+        /// No such host, no connection, or a broken connection.
         case unreachable
+        /// No answer within the time: of a server that takes connections, or of an address that takes none.
+        case silent
         /// The server's certificate is not trusted.
         case certificate
         /// The answer is longer than the caller takes.

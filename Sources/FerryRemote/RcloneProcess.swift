@@ -53,7 +53,7 @@ final class RcloneProcess: Sendable {
         do {
             try process.run()
         } catch {
-            throw Self.missing("\(error.localizedDescription)")
+            throw Self.missing("\(error.systemWords)")
         }
         lines = Lines(errors.fileHandleForReading)
         self.input = input.fileHandleForWriting

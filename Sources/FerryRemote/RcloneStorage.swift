@@ -357,8 +357,8 @@ private enum UploadFolder {
             return try body(folder.path, "file")
         } catch let error as CocoaError {
             throw FerryError(
-                .inputOutput, "A file for rclone cannot be written: \(error.localizedDescription)", path: folder.path,
-                detail: error.localizedDescription)
+                .inputOutput, "A file for rclone cannot be written: \(error.systemWords).", path: folder.path,
+                detail: error.systemWords)
         }
     }
 }

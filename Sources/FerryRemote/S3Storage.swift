@@ -16,6 +16,11 @@ package final class S3Storage: ObjectStorage {
     /// The greatest clock offset without a report, in milliseconds.
     static let clockMilliseconds: Int64 = 300_000
 
+    /// After a silence: how long the storage counts as silent, in milliseconds, and how long a request waits meanwhile, in seconds. So one
+    /// command waits for half a minute, and not for half a minute with each of its requests.
+    static let afterSilenceMilliseconds: Int64 = 30_000
+    static let shortSilenceSeconds = 3
+
     private let location: S3Location
     private let source: any CredentialSource
     private let transport: any HTTPTransport
@@ -30,6 +35,8 @@ package final class S3Storage: ObjectStorage {
         /// The server's clock less this computer's, in milliseconds.
         var offset: Int64 = 0
         var takesConditions = true
+        /// Until when a further request waits for a short time only, in milliseconds since the Unix epoch; `nil` after an answer.
+        var silentUntil: Int64?
     }
 
     package let traits = StorageTraits()
@@ -178,11 +185,15 @@ package final class S3Storage: ObjectStorage {
             do {
                 response = try perform(call, credentials)
             } catch {
-                guard error.kind == .unreachable, attempt < Self.maximumAttempts, pause(attempt, nil, since: start)
+                // A connection may have died unnoticed, so a silent storage is asked again, for a short time and once.
+                let isRepeated = error.kind == .silent && noteSilence()
+                guard [.unreachable, .silent].contains(error.kind), !isRepeated, attempt < Self.maximumAttempts,
+                    pause(attempt, nil, since: start)
                 else { throw failure(error, call) }
                 attempt += 1
                 continue
             }
+            state.withLock { $0.silentUntil = nil }
             note(response)
             switch S3Verdict(response, isConditional: call.isConditional) {
             case .answer: return response
@@ -223,11 +234,23 @@ package final class S3Storage: ObjectStorage {
             S3Signature.Signed(method: call.method, path: path, query: call.query, headers: headers, bodyHash: bodyHash)
         )
         headers.append(("authorization", authorization))
+        var request = HTTPRequest(
+            call.method, address.url(path, S3Signature.canonicalQuery(call.query)), headers: headers, body: call.body)
+        if isSilent { request.silenceSeconds = Self.shortSilenceSeconds }
         return try transport.perform(
-            HTTPRequest(
-                call.method, address.url(path, S3Signature.canonicalQuery(call.query)), headers: headers,
-                body: call.body),
-            maximumBytes: max(call.maximumBytes, S3Answer.maximumErrorBytes))
+            request, maximumBytes: max(call.maximumBytes, S3Answer.maximumErrorBytes))
+    }
+
+    private var isSilent: Bool { state.withLock { $0.silentUntil }.map { clock.milliseconds() < $0 } ?? false }
+
+    /// - Returns: true if the storage counted as silent already.
+    private func noteSilence() -> Bool {
+        let now = clock.milliseconds()
+        return state.withLock { state in
+            let wasSilent = state.silentUntil.map { now < $0 } ?? false
+            state.silentUntil = now + Self.afterSilenceMilliseconds
+            return wasSilent
+        }
     }
 
     private func note(_ response: HTTPResponse) {
@@ -258,7 +281,7 @@ package final class S3Storage: ObjectStorage {
     private func failure(_ failure: HTTPFailure, _ call: Call) -> FerryError {
         let service = location.serviceName
         switch failure.kind {
-        case .unreachable:
+        case .unreachable, .silent:
             return FerryError(
                 .containerMissing,
                 "\(service) cannot be reached (\(failure.reason)). What you write is kept and sent later.",
@@ -288,6 +311,17 @@ package final class S3Storage: ObjectStorage {
         }
     }
 
+    /// Whose key is used, for a sentence.
+    private var owner: String { location.profile.map { "of profile \"\($0)\" " } ?? "" }
+
+    private func wrongCredentials(_ fault: String, _ what: String) -> FerryError {
+        let place =
+            location.profile == nil ? "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the profile" : "the profile"
+        return FerryError(
+            .accessDenied, "\(location.serviceName) \(fault)(\(what)). Check \(place).", path: describe(""),
+            detail: what)
+    }
+
     private func refusal(_ response: HTTPResponse, _ call: Call) -> FerryError {
         let code = S3Answer.failure(response.body).code
         let what = code.isEmpty ? "\(response.status)" : "\(response.status) \(code)"
@@ -305,7 +339,17 @@ package final class S3Storage: ObjectStorage {
                 .containerMissing,
                 "There is no bucket \(location.bucket) at \(location.serviceName). Make it, or name another one.",
                 path: describe(""))
-        case (401, _), (403, _), (_, "ExpiredToken"), (_, "InvalidToken"), (_, "TokenRefreshRequired"):
+        case (_, "InvalidAccessKeyId"), (_, "InvalidClientTokenId"), (_, "UnrecognizedClientException"):
+            return wrongCredentials("does not know the access key \(owner)", what)
+        case (_, "SignatureDoesNotMatch"):
+            return wrongCredentials(
+                "refuses the signature: the secret does not belong to the access key \(owner)", what)
+        case (_, "ExpiredToken"), (_, "InvalidToken"), (_, "TokenRefreshRequired"):
+            return FerryError(
+                .accessDenied,
+                "\(location.serviceName) refuses the session token of the access key \(owner)(\(what)): it is over, or wrong. Sign in "
+                    + "again, or name lasting credentials.", path: describe(""), detail: what)
+        case (401, _), (403, _):
             let profile = location.profile.map { "of profile \"\($0)\" " } ?? ""
             return FerryError(
                 .accessDenied,

@@ -1,7 +1,67 @@
+import Foundation
 import XCTest
 
 /// What is wrong is told in one sentence, with the right status, and no row changes.
 final class BadInputTests: XCTestCase {
+    /// Directories, pipes and devices in the place of files: a sentence, and no wait.
+    func testOddFilesAsArgumentsAreRefusedInAPlainSentence() throws {
+        let workshop = try Workshop()
+        try workshop.begin(isOpen: true)
+        try "x".write(toFile: workshop.path("x.txt"), atomically: true, encoding: .utf8)
+        try workshop.succeed("documents", "a.sqlite", "add", "x.txt")
+        try FileManager.default.createDirectory(atPath: workshop.path("d"), withIntermediateDirectories: false)
+        XCTAssertEqual(mkfifo(workshop.path("p"), 0o600), 0)
+        for (name, words) in [("d", "is a directory"), ("p", "is a pipe"), ("/dev/null", "is a device")] {
+            try workshop.fail("import", "i.sqlite", name, status: 64, code: "invalidArgument", mentioning: words)
+            let unusual = name == "d" ? "is a directory" : "is no regular file"
+            try workshop.fail("status", name, status: 65, code: "notADatabase", mentioning: unusual)
+            try workshop.fail(
+                "documents", "a.sqlite", "put", name, "x.txt", status: 64, code: "invalidArgument", mentioning: unusual)
+            try workshop.fail(
+                "documents", "a.sqlite", "settle", "x.txt", "--with", name, status: 64, code: "invalidArgument",
+                mentioning: unusual)
+            try workshop.fail(
+                "documents", "a.sqlite", "get", "x.txt", "-o", name, status: 73, code: "nameTaken", mentioning: unusual)
+            try workshop.fail("export", "a.sqlite", name, status: 64, code: "invalidArgument")
+        }
+        try workshop.fail(
+            "documents", "a.sqlite", "get", "x.txt", "--force", "-o", "p", status: 73, code: "nameTaken",
+            mentioning: "no regular file")
+        for name in ["p", "x.txt", "/dev/null"] {
+            try workshop.fail(
+                "documents", "a.sqlite", "mirror", name, status: 64, code: "invalidArgument",
+                mentioning: "is no directory")
+        }
+        try workshop.fail("import", "i.sqlite", "none", status: 74, code: "inputOutput", mentioning: "There is no file")
+        XCTAssertEqual(
+            try workshop.ferry(
+                "join", "c.sqlite", "s3://bucket/m", "--ca-file", "d", environment: ["AWS_ACCESS_KEY_ID": "x"]
+            ).status, 64)
+    }
+
+    /// A code may come by a pipe, as from `<(pass show ferry)`. A wait for the code is told.
+    func testACodeComesFromAFileOrAPipe() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        try FileManager.default.createDirectory(atPath: workshop.path("d"), withIntermediateDirectories: false)
+        XCTAssertEqual(mkfifo(workshop.path("p"), 0o600), 0)
+        try workshop.fail(
+            "join", "b.sqlite", "shared", "--code-file", "d", status: 64, code: "invalidArgument",
+            mentioning: "is a directory")
+        try workshop.fail(
+            "join", "b.sqlite", "shared", "--code-file", "/dev/zero", status: 77, code: "codeRefused",
+            mentioning: "The file holds no code")
+        let waiting = try Watch(
+            workshop, arguments: ["join", "b.sqlite", "shared", "--code-file", "p"], hasWarnings: true)
+        XCTAssertEqual(waiting.line(), "Waiting for the code from p. Ctrl-C ends the wait.")
+        try "no code\n".write(toFile: workshop.path("p"), atomically: false, encoding: .utf8)
+        XCTAssertEqual(waiting.wait(), 77)
+        // Standard input is read up to the end of the line, and no further than a code is long.
+        let endless = try workshop.run(
+            ["sh", "-c", "\"$0\" join b.sqlite shared --code - </dev/zero", Workshop.binary])
+        XCTAssertEqual(endless.status, 77, endless.errors)
+    }
+
     func testATextFileIsNoDatabase() throws {
         let workshop = try Workshop()
         let text = String(repeating: "This is a letter, not a database.\n", count: 100)

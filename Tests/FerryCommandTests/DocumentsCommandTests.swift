@@ -114,6 +114,76 @@ final class DocumentsCommandTests: XCTestCase {
         }
     }
 
+    /// A file of another account, and a folder: everything else goes on, and both go on once they are readable.
+    func testWhatCannotBeReadInAMirrorIsToldAndDeletesNothing() throws {
+        let workshop = try Workshop()
+        // The system refuses the administrator nothing.
+        let isAdministrator = geteuid() == 0
+        if isAdministrator, try workshop.run(["setpriv", "--version"]).status != 0 { throw XCTSkip("no setpriv here") }
+        try workshop.beginTwo(isOpen: true)
+        func shell(_ script: String) throws {
+            let outcome = try workshop.run(["bash", "-c", script])
+            XCTAssertEqual(outcome.status, 0, script + outcome.errors)
+        }
+        let old = "find Ma Mb -type f -not -path '*/.ferry-mirror/*' -exec touch -d '1 minute ago' {} +"
+        try shell("mkdir Ma Mb; if [ $(id -u) = 0 ]; then chown -R nobody \"$PWD\"; fi")
+        func ferry(_ arguments: String...) throws -> Outcome {
+            let account = isAdministrator ? ["setpriv", "--reuid", "nobody", "--clear-groups"] : []
+            return try workshop.run(account + [Workshop.binary] + arguments)
+        }
+        XCTAssertEqual(try ferry("version").status, 0, "the command cannot be run by another account")
+        func sync() throws {
+            for _ in 0..<2 { for name in ["a.sqlite", "b.sqlite"] { _ = try ferry("sync", name) } }
+        }
+        for (database, mirror) in [("a.sqlite", "Ma"), ("b.sqlite", "Mb")] {
+            let made = try ferry("documents", database, "mirror", mirror)
+            XCTAssertEqual(made.status, 0, made.errors)
+        }
+        try shell(
+            "mkdir Ma/sub; echo 1 >Ma/doc; for n in $(seq 30); do echo $n >Ma/sub/$n; done; chown -R --reference=Ma Ma/*; \(old)"
+        )
+        try sync()
+        XCTAssertEqual(try String(contentsOfFile: workshop.path("Mb/sub/7"), encoding: .utf8), "7\n")
+        try shell(
+            """
+            echo only copy >Ma/mine; echo other >Ma/other; chown --reference=Ma Ma/*; \(old); chmod 000 Ma/mine Ma/doc Ma/sub
+            echo newer >Mb/doc; echo new >Mb/sub/new; echo newer >Mb/sub/7; \(old.replacing("Ma Mb", with: "Mb"))
+            """)
+        let clock = Date()
+        repeat { try sync() } while Date().timeIntervalSince(clock) < 2.5
+        // What is readable goes on.
+        XCTAssertEqual(try String(contentsOfFile: workshop.path("Mb/other"), encoding: .utf8), "other\n")
+        for name in (1...30).map({ "Mb/sub/\($0)" }) {
+            XCTAssertTrue(FileManager.default.fileExists(atPath: workshop.path(name)), name)
+        }
+        for arguments in [
+            ["sync", "a.sqlite"], ["status", "a.sqlite"], ["status", "a.sqlite", "--check"], ["doctor", "a.sqlite"],
+            ["documents", "a.sqlite", "list"], ["documents", "a.sqlite", "mirror"], ["status", "a.sqlite", "--json"],
+            ["documents", "a.sqlite", "list", "--json"],
+        ] {
+            let account = isAdministrator ? ["setpriv", "--reuid", "nobody", "--clear-groups"] : []
+            let outcome = try workshop.run(account + [Workshop.binary] + arguments)
+            let text = outcome.output + outcome.errors
+            for name in ["mine", "doc", "sub"] {
+                XCTAssertTrue(
+                    text.contains("“\(name)”") || text.contains("\"\(name)\"") || text.contains(" \(name): it cannot"),
+                    "\(arguments), \(name): \(text)")
+            }
+            XCTAssertTrue(text.contains("cannot be"), "\(arguments): \(text)")
+        }
+        XCTAssertEqual(try ferry("status", "a.sqlite", "--check").status, 69)
+        try shell("chmod 644 Ma/mine Ma/doc; chmod 755 Ma/sub")
+        let again = Date()
+        repeat { try sync() } while Date().timeIntervalSince(again) < 1
+        XCTAssertEqual(try String(contentsOfFile: workshop.path("Ma/doc"), encoding: .utf8), "newer\n")
+        XCTAssertEqual(try String(contentsOfFile: workshop.path("Ma/sub/7"), encoding: .utf8), "newer\n")
+        XCTAssertEqual(try String(contentsOfFile: workshop.path("Ma/sub/new"), encoding: .utf8), "new\n")
+        XCTAssertEqual(try String(contentsOfFile: workshop.path("Mb/mine"), encoding: .utf8), "only copy\n")
+        XCTAssertEqual(try ferry("status", "a.sqlite", "--check").status, 0)
+        XCTAssertEqual(
+            try workshop.run(["diff", "-r", "-x", ".ferry-mirror", "Ma", "Mb"]).output, "")
+    }
+
     func testACheckTellsOfAMirrorThatRests() throws {
         let workshop = try Workshop()
         try workshop.beginTwo(isOpen: true)

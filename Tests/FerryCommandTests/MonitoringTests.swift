@@ -113,6 +113,35 @@ final class MonitoringTests: XCTestCase {
         XCTAssertEqual(watch.wait(), 0)
     }
 
+    func testAWatchOfSeveralTakesUpADatabaseThatComesAfterTheStart() throws {
+        let workshop = try Workshop()
+        try workshop.begin(isOpen: true)
+        // Of several, one must be there.
+        try workshop.fail("watch", "b.sqlite", "c.sqlite", status: 66, code: "databaseMissing")
+        let watch = try Watch(
+            workshop, arguments: ["watch", "b.sqlite", "a.sqlite", "--metrics", "all.prom"], hasWarnings: true)
+        var lines: [String] = []
+        _ = watch.line { line in
+            lines.append(line)
+            return lines.contains { $0.contains("a.sqlite: Nothing new.") }
+                && lines.contains { $0.contains("b.sqlite: ") }
+        }
+        let missing = lines.filter { $0.contains("b.sqlite") }
+        XCTAssertEqual(missing.count, 1, "\(lines)")
+        XCTAssertTrue(
+            missing[0].contains("b.sqlite: There is no database at")
+                && missing[0].hasSuffix("This watch goes on with it then."), missing[0])
+        // A database without a container is no reason to end either, and is told once.
+        try workshop.sql("b.sqlite", Workshop.music)
+        XCTAssertNotNil(watch.line { $0.contains("b.sqlite: ") && $0.contains("belongs to no container") })
+        try workshop.succeed("join", "b.sqlite", "shared", "--name", "phone")
+        XCTAssertNotNil(watch.line { $0.hasPrefix("Keeping b.sqlite in step with ") })
+        try workshop.sql("b.sqlite", "UPDATE artist SET name = 'come' WHERE id = 1")
+        XCTAssertNotNil(watch.line { $0.contains("a.sqlite: ") && $0.contains("1 change") })
+        watch.send(SIGTERM)
+        XCTAssertEqual(watch.wait(), 0)
+    }
+
     func testOneWatchKeepsSeveralDatabasesInStep() throws {
         let workshop = try Workshop()
         try workshop.beginTwo(isOpen: true)
@@ -152,6 +181,5 @@ final class MonitoringTests: XCTestCase {
         watch.send(SIGTERM)
         XCTAssertEqual(watch.wait(), 0)
         XCTAssertEqual(try workshop.ferry("watch", "a.sqlite", "a.sqlite").status, 64)
-        try workshop.fail("watch", "a.sqlite", "none.sqlite", status: 66, code: "databaseMissing")
     }
 }

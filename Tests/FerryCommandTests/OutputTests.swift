@@ -123,6 +123,47 @@ final class OutputTests: XCTestCase {
         XCTAssertTrue(outcome.errors.contains("cannot be written"), outcome.errors)
     }
 
+    func testAClosedOutputIsTold() throws {
+        let workshop = try Workshop()
+        try workshop.begin(isOpen: true)
+        for arguments in ["status a.sqlite", "status a.sqlite --json", "sync a.sqlite"] {
+            let outcome = try workshop.run(["sh", "-c", "\"$0\" \(arguments) >&-", Workshop.binary])
+            XCTAssertEqual(outcome.status, 74, arguments)
+            XCTAssertEqual(
+                outcome.errors,
+                "ferry: The output cannot be written: Bad file descriptor. Standard output is closed; let it lead somewhere, such as to "
+                    + "/dev/null.\n")
+        }
+        // With all three streams closed no file of the container or of the database gets the number of a stream, and its words.
+        try workshop.sql("a.sqlite", "UPDATE artist SET name = 'x' WHERE id = 1")
+        XCTAssertEqual(try workshop.run(["sh", "-c", "\"$0\" sync a.sqlite <&- >&- 2>&-", Workshop.binary]).status, 74)
+        try workshop.succeed("sync", "a.sqlite")
+        try workshop.succeed("doctor", "a.sqlite")
+        try workshop.succeed("verify", "a.sqlite", "--deep")
+    }
+
+    /// Where the parent process ignores the signal of such a pipe, the command hears of it by an error.
+    func testAPipeWithoutAReaderEndsTheCommandQuietly() throws {
+        let workshop = try Workshop()
+        try workshop.begin(isOpen: true)
+        let script = """
+            import os, signal, subprocess, sys
+            signal.signal(signal.SIGPIPE, signal.SIG_IGN if sys.argv[1] == "ignored" else signal.SIG_DFL)
+            reader, writer = os.pipe()
+            os.close(reader)
+            done = subprocess.run(sys.argv[2:], stdout=writer, restore_signals=False)
+            print(done.returncode)
+            """
+        for (disposition, status) in [("ignored", "74\n"), ("default", "-13\n")] {
+            for options in [[], ["--json"]] {
+                let outcome = try workshop.run(
+                    ["python3", "-c", script, disposition, Workshop.binary, "log", "a.sqlite"] + options)
+                XCTAssertEqual(outcome.output, status, disposition)
+                XCTAssertEqual(outcome.errors, "", disposition)
+            }
+        }
+    }
+
     /// The parser of arguments stops at a layout without room for a word.
     func testHelpIsShownInANarrowPane() throws {
         let workshop = try Workshop()

@@ -85,7 +85,7 @@ final class RemoteCommandTests: XCTestCase {
             XCTAssertFalse(outcome.output.contains(StrictStorage.secret))
         }
         let wrong = ["AWS_ACCESS_KEY_ID": StrictStorage.key, "AWS_SECRET_ACCESS_KEY": "wrong"]
-        try sync(wrong, status: 77, "accessDenied", "ListBucket")
+        try sync(wrong, status: 77, "accessDenied", "the secret does not belong to the access key")
         let none = ["AWS_ACCESS_KEY_ID": "", "HOME": workshop.folder.path, "AWS_PROFILE": "none"]
         try sync(none, status: 78, "credentialsMissing", "aws configure")
         try storage.control(["deny": ["PUT"]])

@@ -131,6 +131,35 @@ final class WatchCommandTests: XCTestCase {
         XCTAssertEqual(try workshop.sql("b.sqlite", "SELECT name FROM artist WHERE id = 1"), "again\n")
     }
 
+    /// A service may have no output, and a log may lie on a full disk.
+    func testAWatchNeedsNoOutput() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo(isOpen: true)
+        let phone = try Watch(workshop, "b.sqlite")
+        XCTAssertNotNil(phone.event { $0["event"] as? String == "synced" })
+        let outputs = ["&-"] + (FileManager.default.fileExists(atPath: "/dev/full") ? ["/dev/full"] : [])
+        for (number, output) in outputs.enumerated() {
+            let errors = workshop.path("errors\(number)")
+            let watch = workshop.process([
+                "sh", "-c", "exec \"$0\" watch a.sqlite >\(output) 2>\(errors)", Workshop.binary,
+            ])
+            try watch.run()
+            for change in 1...2 {
+                try workshop.sql("a.sqlite", "UPDATE artist SET name = '\(number) \(change)' WHERE id = 1")
+                XCTAssertNotNil(phone.event { ($0["replayed"] as? [String: Int])?["changes"] == 1 }, output)
+            }
+            kill(watch.processIdentifier, SIGTERM)
+            watch.waitUntilExit()
+            XCTAssertEqual(watch.terminationStatus, 0, output)
+            XCTAssertEqual(watch.terminationReason, .exit, output)
+            let told = try String(contentsOfFile: errors, encoding: .utf8).split(separator: "\n")
+            XCTAssertEqual(told.count, 1, "\(told)")
+            XCTAssertTrue(told.first?.hasSuffix("The work goes on without it.") ?? false, "\(told)")
+        }
+        phone.send(SIGTERM)
+        XCTAssertEqual(phone.wait(), 0)
+    }
+
     func testWatchRefusesWhatSyncRefuses() throws {
         let workshop = try Workshop()
         try workshop.fail("watch", "none.sqlite", status: 66, code: "databaseMissing")

@@ -145,7 +145,7 @@ final class S3StorageTests: XCTestCase {
     }
 
     func testWhatMaySucceedInAMomentIsAskedAgain() throws {
-        let silence = Script.Answer.failure(HTTPFailure(.unreachable, "no answer in time"))
+        let silence = Script.Answer.failure(HTTPFailure(.unreachable, "nobody answers there"))
         for trouble in [
             error(503, "SlowDown"), error(500, "InternalError"), error(429), error(400, "RequestTimeout"), silence,
         ] {
@@ -160,6 +160,42 @@ final class S3StorageTests: XCTestCase {
         let patient = Script([error(503, "SlowDown", headers: ["retry-after": "3"]), ok("abc")])
         _ = try self.storage(patient).get("x", unless: nil, maximumBytes: 9)
         XCTAssertEqual(waits.withLock { $0 }, [3000])
+    }
+
+    /// A command waits for half a minute, and not for half a minute with each attempt and each request.
+    func testASilentStorageIsAskedOnceMoreForAShortTime() throws {
+        let silence = Script.Answer.failure(HTTPFailure(.silent, "no answer in time"))
+        let script = Script([silence])
+        let storage = try self.storage(script)
+        for _ in 0..<2 {
+            XCTAssertThrowsError(try storage.get("x", unless: nil, maximumBytes: 9)) { error in
+                XCTAssertEqual((error as? FerryError)?.code, .containerMissing)
+            }
+        }
+        XCTAssertEqual(script.requests.map(\.silenceSeconds), [30, 3, 3])
+        // A single dead connection costs no command, and after an answer the patience is as before.
+        let dead = Script([silence, ok("abc"), ok("abc")])
+        let answering = try self.storage(dead)
+        for _ in 0..<2 { XCTAssertNoThrow(try answering.get("x", unless: nil, maximumBytes: 9)) }
+        XCTAssertEqual(dead.requests.map(\.silenceSeconds), [30, 3, 30])
+    }
+
+    func testWrongCredentialsAreToldApartFromMissingRights() throws {
+        for (code, part) in [
+            ("SignatureDoesNotMatch", "the secret does not belong to the access key"),
+            ("InvalidAccessKeyId", "does not know the access key"), ("ExpiredToken", "Sign in again"),
+        ] {
+            for place in ["s3://bucket/music", "s3://bucket/music?profile=work"] {
+                XCTAssertThrowsError(try storage(Script([error(403, code)]), place).list("", after: nil, nil)) {
+                    error in
+                    let failure = error as? FerryError
+                    XCTAssertEqual(failure?.code, .accessDenied)
+                    XCTAssertTrue(failure?.message.contains(part) ?? false, "\(error)")
+                    XCTAssertFalse(failure?.message.contains("ListBucket") ?? true, "\(error)")
+                    XCTAssertEqual(failure?.message.contains("profile \"work\""), place.contains("work"), "\(error)")
+                }
+            }
+        }
     }
 
     func testAClockThatIsWrongIsCorrectedForSigningOnce() throws {

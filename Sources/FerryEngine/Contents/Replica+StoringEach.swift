@@ -16,7 +16,9 @@ extension Replica {
                 guard let file = open(path, &failures[place]) else { continue }
                 do {
                     stored.append((path, try writer.add(file)))
-                } catch let error as FerryError where error.code == .busy || error.code == .limitExceeded {
+                } catch let error as FerryError
+                    where error.code == .busy || error.code == .limitExceeded || error.path == path
+                {
                     failures[place] = error
                 }
             }

@@ -42,7 +42,7 @@ extension Replica {
             throw FerryError(
                 .databaseMissing,
                 "The database at \(path) was deleted or moved away while it was kept in step. Put it back, or join with a "
-                    + "new one (`ferry join`), and begin again.", path: path)
+                    + "new one (`ferry join`).", path: path)
         }
         do {
             memory.forget()
@@ -71,7 +71,7 @@ extension Replica {
         FerryError(
             .databaseReplaced,
             "Another file was put in the place of the database at \(store.path). \(reason) Put the right one back, or join "
-                + "with this one (`ferry join`), and begin again.", path: store.path)
+                + "with this one (`ferry join`).", path: store.path)
     }
 
     /// Runs `body`, which packs changes, while holding the device's lock. A copied database first gets a new device ID; the next sync

@@ -17,7 +17,8 @@ extension StatusReport {
             case noAccess
             /// The last sync failed because of the folder or a file in the folder.
             case failing
-            /// A mirror of documents on this device rests: its directory is away, or a person has to confirm deletions.
+            /// A mirror of documents on this device rests: its directory is away, a person has to confirm deletions, or
+            /// a file in it cannot be read.
             case mirrorRests
             /// Files of another device are late, or its clock is ahead. Mostly that passes.
             case late

@@ -55,10 +55,12 @@ struct ArchiveFile {
     private let handle: FileHandle
 
     /// Opens a file, and finds the parts.
-    /// - Throws: `inputOutput` for a missing file, `damagedFile`, `formatTooNew`.
+    /// - Throws: `inputOutput` for a missing file, `invalidArgument` for a directory or a pipe, `damagedFile`, `formatTooNew`.
     init(path: String) throws {
+        try ArgumentFile(path).checkRegular()
         guard let handle = FileHandle(forReadingAtPath: path) else {
-            throw FerryError(.inputOutput, "The file \(path) cannot be read. Check the path.", path: path)
+            throw FerryError(
+                .inputOutput, "The file \(path) cannot be read. Check the permissions of the file.", path: path)
         }
         self.path = path
         self.handle = handle
@@ -186,7 +188,7 @@ struct ArchiveFile {
         var located =
             error as? FerryError
             ?? FerryError(
-                .inputOutput, "Reading \(path) failed: \(error.localizedDescription)", path: path, cause: error)
+                .inputOutput, "Reading \(path) failed: \(error.systemWords).", path: path, cause: error)
         if located.path == nil { located.path = path }
         return located
     }

@@ -87,7 +87,7 @@ final class SnapshotArchiveWriter {
             try handle.write(contentsOf: bytes)
         } catch {
             throw FerryError(
-                .inputOutput, "Writing \(temporary) failed: \(error.localizedDescription). Is there room for it?",
+                .inputOutput, "Writing \(temporary) failed: \(error.systemWords). Is there room for it?",
                 path: temporary, cause: error)
         }
         length += UInt64(bytes.count)

@@ -60,7 +60,7 @@ final class DirectoryWalk {
     private static func failure(_ error: SystemCallError, _ path: String) -> FerryError {
         FerryError(
             .inputOutput, "The mirror's access to \(path) failed (\(error)). It tries again with the next pass.",
-            path: path, cause: error)
+            path: path, cause: error, detail: "\(error)")
     }
 
     func failure(_ call: String, _ path: DiskPath) -> FerryError {

@@ -50,6 +50,12 @@ package final class MirrorDirectory: MirrorDisk {
             throw Self.missing(root, SystemCallError(call: "fstat", number: errno))
         }
         device = UInt64(truncatingIfNeeded: status.st_dev)
+        // Names may be listed without the right to look at anything: then the marker seems to be missing.
+        var own = stat()
+        if fstatat(descriptor, DiskPath.own.text, &own, AT_SYMLINK_NOFOLLOW) != 0 {
+            let error = SystemCallError(call: "fstatat", number: errno)
+            if error.isRefusal { throw Self.missing(root, error) }
+        }
         let longest = fpathconf(descriptor, Int32(_PC_NAME_MAX))
         rules = DiskRules(
             ignoresCase: Self.ignoresCase(descriptor), isOfWindows: Self.isOfWindows(descriptor),
@@ -58,9 +64,17 @@ package final class MirrorDirectory: MirrorDisk {
     }
 
     static func missing(_ root: String, _ cause: SystemCallError?) -> FerryError {
-        FerryError(
+        if cause?.isRefusal == true {
+            return FerryError(
+                .inputOutput,
+                "Ferry may not list the directory \(root). Nothing was deleted, and the mirror rests. Give Ferry's account the right "
+                    + "to list it; the next pass goes on then.", path: root, cause: cause, detail: cause.map { "\($0)" }
+            )
+        }
+        return FerryError(
             .mirrorMissing,
-            "There is no directory at \(root). Is its disk mounted? Nothing was deleted, and the mirror rests.",
+            "There is no directory at \(root). Is its disk mounted? Nothing was deleted, and the mirror rests. Where it was moved, say "
+                + "`ferry documents DATABASE mirror NEW --adopt`; where it is gone for good, `… mirror \(root) --stop`.",
             path: root, cause: cause)
     }
 
@@ -94,7 +108,12 @@ package final class MirrorDirectory: MirrorDisk {
         let file = try walk.inFolder(of: DiskPath(IgnoreRules.fileName)) { folder, name in
             openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         }
-        guard let file, file >= 0 else { return nil }
+        guard let file else { return nil }
+        if file < 0, [EACCES, EPERM, EIO].contains(errno) {
+            // Without its rules, private files would become documents.
+            throw walk.failure("openat", DiskPath(IgnoreRules.fileName))
+        }
+        guard file >= 0 else { return nil }
         defer { close(file) }
         var status = stat()
         guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
@@ -118,6 +137,15 @@ package final class MirrorDirectory: MirrorDisk {
             }
             return Self.item(path, status, ferry_birth(folder, name))
         } ?? nil
+    }
+
+    /// True if nothing is at a path. In a folder that cannot be listed nothing is known to be gone.
+    func isGone(_ path: DiskPath) throws -> Bool {
+        do {
+            return try item(at: path) == nil
+        } catch let error as FerryError where error.isRefusal {
+            return false
+        }
     }
 
     private static func item(_ path: DiskPath, _ status: stat, _ born: Int64) -> DiskItem? {
@@ -144,7 +172,7 @@ package final class MirrorDirectory: MirrorDisk {
         var scan = DiskScan()
         var next: [DiskPath] = [.top]
         while let folder = next.popLast() {
-            next += try look(folder, ignoring, &scan)
+            next += try lookIfListed(folder, ignoring, &scan)
         }
         let aside = try walk.openFolder(.work).map { try walk.names($0.number, .work).names } ?? []
         for name in aside where name.hasPrefix("aside-") {
@@ -157,6 +185,22 @@ package final class MirrorDirectory: MirrorDisk {
         // A folder stands before the folder's items.
         scan.items.sort { ($0.path.depth, $0.path) < ($1.path.depth, $1.path) }
         return scan
+    }
+
+    /// Looks into one folder. A folder that Ferry may not list becomes an obstacle: the rest of the directory goes on.
+    /// - Returns: its folders.
+    private func lookIfListed(
+        _ path: DiskPath, _ ignoring: IgnoreRules, _ scan: inout DiskScan
+    ) throws -> [DiskPath] {
+        let known = scan.items.count
+        do {
+            return try look(path, ignoring, &scan)
+        } catch let error as FerryError where error.isRefusal && !path.isTop {
+            // Without the right to search a folder, its names are listed, and nothing else is known of them.
+            scan.items.removeSubrange(known...)
+            scan.obstacles[path] = .closedFolder
+            return []
+        }
     }
 
     /// Looks into one folder.

@@ -54,11 +54,11 @@ package struct MirrorExamination {
                     .warning, subject, standing.named.sentence(of: standing.blocked, in: mirror.directory),
                     advice: "`ferry documents … mirror` names the documents.", file: mirror.directory))
         }
-        if !standing.unreadable.isEmpty {
+        for sentence in standing.unreadable.sentences(in: mirror.directory) {
             found.append(
                 .init(
-                    .warning, subject, standing.unreadable.unreadableSentence(in: mirror.directory),
-                    advice: "`ferry documents … mirror` lists the names.", file: mirror.directory))
+                    .warning, subject, sentence, advice: "`ferry documents … mirror` lists the names.",
+                    file: mirror.directory))
         }
         if standing.absent > 0 {
             let documents = DoctorReport.count(standing.absent, "document")

@@ -48,6 +48,16 @@ struct MirrorMarker: Hashable {
         return MirrorMarker(mirror: mirror, container: container, device: device)
     }
 
+    /// True for a marker that is there, and that Ferry may not read.
+    static func isClosed(_ directory: String) -> Bool {
+        let file = open(path(directory), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        if file >= 0 {
+            close(file)
+            return false
+        }
+        return errno == EACCES || errno == EPERM
+    }
+
     /// Writes the marker, durably.
     /// - Throws: `inputOutput`.
     func write(_ directory: String) throws {

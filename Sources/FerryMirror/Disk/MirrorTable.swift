@@ -35,8 +35,8 @@ package struct MirrorStanding: Hashable, Sendable {
     /// The number of documents with an obstacle in the way, and the first of the documents.
     package var blocked = 0
     package var named: [BlockedDocument] = []
-    /// The first of the files and folders with names outside UTF-8.
-    package var unreadable: [String] = []
+    /// The first of the files and folders that Ferry cannot read.
+    package var unreadable: [UnreadableItem] = []
 
     /// So many blocked documents are named at most.
     package static let maximumNamed = 200

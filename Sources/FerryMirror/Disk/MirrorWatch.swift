@@ -21,7 +21,7 @@ package enum MirrorEvent: Sendable {
 /// Works on a separate thread, beside the loop of syncs. `databaseChanged` tells of a possible change of documents.
 package final class MirrorWatch: Sendable {
     /// How long changes are gathered. Then the time until the next look: while somebody writes, while bytes are still to come, while the
-    /// system gives no watches, and otherwise. In milliseconds.
+    /// system gives no watches or something is unreadable (nobody tells of new rights), and otherwise. In milliseconds.
     private static let (gather, soon, missing, withoutWatches, rest) = (200, 400, 5_000, 60_000, 600_000)
 
     private let mirrors: Mirrors
@@ -40,6 +40,7 @@ package final class MirrorWatch: Sendable {
         var folders: Set<String> = []
         var isWaiting = false
         var isMissing = false
+        var hasUnreadable = false
         var isWithoutWatches = false
         var told: [MirrorID: String] = [:]
     }
@@ -84,7 +85,9 @@ package final class MirrorWatch: Sendable {
     private func waitForNews(_ memory: inout Memory) {
         let timeout =
             memory.isWaiting
-            ? Self.soon : memory.isMissing ? Self.missing : memory.isWithoutWatches ? Self.withoutWatches : Self.rest
+            ? Self.soon
+            : memory.isMissing
+                ? Self.missing : memory.isWithoutWatches || memory.hasUnreadable ? Self.withoutWatches : Self.rest
         let end = watcher.now + .milliseconds(timeout)
         while !hasToStop {
             let (seconds, attoseconds) = watcher.now.duration(to: end).components
@@ -123,7 +126,7 @@ package final class MirrorWatch: Sendable {
 
     private func passes(_ memory: inout Memory) throws -> Set<String> {
         var folders: Set<String> = []
-        (memory.isWaiting, memory.isMissing) = (false, false)
+        (memory.isWaiting, memory.isMissing, memory.hasUnreadable) = (false, false, false)
         for mirror in try mirrors.list() where !hasToStop {
             // The directory may come back.
             folders.insert(mirror.directory)
@@ -135,6 +138,7 @@ package final class MirrorWatch: Sendable {
                 folders.formUnion(report.folders.map { mirror.directory + "/" + $0.text })
                 if report.waiting > 0 { memory.isWaiting = true }
                 if report.missing > 0 { memory.isMissing = true }
+                if !report.unreadable.isEmpty { memory.hasUnreadable = true }
                 tell(
                     .passed(mirror, report), "\(report.held) \(report.blocked) \(report.left) \(report.conflicts)",
                     report.hasNews,

@@ -49,23 +49,82 @@ package struct Mirrors: Sendable {
         try check(path)
         let marker = MirrorMarker.read(path)
         if known != nil, marker == nil, !adopting { throw Self.unmarked(path) }
+        let former = try former(marker, at: path)
         if let marker, marker.mirror != known?.id || marker.device != identity.device, !adopting {
-            throw FerryError(
-                .mirrorMissing,
-                "The directory \(path) is a mirror of another database, or of a copy of this one. End the mirror there, or say --adopt.",
-                path: path)
+            throw Self.claimed(path, marker.device == identity.device, former)
         }
         if let known, marker?.mirror == known.id, marker?.device == identity.device { return known }
+        if known == nil, case .moved(let mirror)? = former, try hasMoved(mirror, to: path) {
+            return try follow(mirror, to: path, preference)
+        }
         try replica.store.makeMirrorTables()
         let record = MirrorRecord(id: replica.environment.random.makeID(), directory: path, preference: preference)
         // Rows first: a marker without a mirror would keep the directory from becoming one.
         try replica.store.write { connection in
             let table = MirrorTable(connection)
             if let known { try table.remove(known.id) }
+            // The directory is a copy of that mirror, whose former place has nothing of it any more.
+            if case .moved(let mirror)? = former { try table.remove(mirror.id) }
             try table.put(record)
         }
         try MirrorMarker(mirror: record.id, container: identity.container, device: identity.device).write(path)
         return record
+    }
+
+    // MARK: Directories that moved
+
+    /// A mirror of this database whose marker lies in another directory.
+    private enum Former {
+        /// The mirror's own directory has no such marker any more.
+        case moved(MirrorRecord)
+        /// The mirror's own directory has the marker, too.
+        case copied(MirrorRecord)
+    }
+
+    private func former(_ marker: MirrorMarker?, at path: String) throws -> Former? {
+        guard let marker, marker.device == replica.identity.device,
+            let mirror = try list().first(where: { $0.id == marker.mirror && $0.directory != path })
+        else { return nil }
+        return MirrorMarker.read(mirror.directory)?.mirror == mirror.id ? .copied(mirror) : .moved(mirror)
+    }
+
+    /// Why a directory with a marker becomes no mirror, and what to do.
+    private static func claimed(_ path: String, _ isOwn: Bool, _ former: Former?) -> FerryError {
+        let words =
+            switch former {
+            case .moved(let mirror):
+                "The directory \(path) is this database's mirror \(mirror.directory), moved or copied here. Say --adopt: the mirror "
+                    + "goes on here then, and is no more at the former place."
+            case .copied(let mirror):
+                "The directory \(path) is a copy of this database's mirror \(mirror.directory). Say --adopt to make it a mirror of its "
+                    + "own."
+            case nil where isOwn:
+                "The directory \(path) was a mirror of this database before. Say --adopt to begin anew with its files."
+            case nil:
+                "The directory \(path) is a mirror of another database, or of a copy of this one. End the mirror there, or say --adopt."
+            }
+        return FerryError(.mirrorMissing, words, path: path)
+    }
+
+    /// True if a directory has things of a mirror themselves, and no copies of them: then all that is known of the mirror holds there.
+    private func hasMoved(_ mirror: MirrorRecord, to path: String) throws -> Bool {
+        let directory = try MirrorDirectory(root: path)
+        let entries = try replica.store.read { try MirrorTable($0).entries(of: mirror.id) }
+        return try entries.isEmpty
+            || entries.contains { entry in
+                try directory.item(at: entry.path)?.stamp.isSameThing(
+                    as: entry.stamp, isFolder: entry.kind == .folder) ?? false
+            }
+    }
+
+    private func follow(
+        _ mirror: MirrorRecord, to path: String, _ preference: IntakeWriter.Preference
+    ) throws -> MirrorRecord {
+        var mirror = mirror
+        (mirror.directory, mirror.preference) = (path, preference)
+        (mirror.held, mirror.sinceMilliseconds, mirror.problem) = (0, nil, nil)
+        try replica.store.write { [mirror] in try MirrorTable($0).put(mirror) }
+        return mirror
     }
 
     /// Ends a mirror. The files and the documents stay.
@@ -81,10 +140,12 @@ package struct Mirrors: Sendable {
 
     private func make(_ directory: String) throws {
         let path = URL(fileURLWithPath: directory).path
-        switch try PosixFileSystem().item(at: path.hasSuffix("/") ? path : path + "/") {
+        switch try ArgumentFile(path).kind() {
         case .directory: break
-        case .missing: try PosixFileSystem().createDirectory(at: path)
-        case .file, .other:
+        // A link that leads nowhere is something, too.
+        case .missing where try PosixFileSystem().item(at: path) == .missing:
+            try PosixFileSystem().createDirectory(at: path)
+        case .missing, .regular, .pipe, .characters, .other:
             throw FerryError(.invalidArgument, "\(directory) is no directory. Name another one.", path: directory)
         }
     }
@@ -196,17 +257,25 @@ package struct Mirrors: Sendable {
             throw FerryError(
                 .mirrorMissing,
                 "The directory \(mirror.directory) is the mirror of another database, or of a copy of this one. The mirror rests. "
-                    + "End it there, or say `ferry documents DATABASE mirror \(mirror.directory) --adopt`.",
+                    + "End it there, take the directory over (`ferry documents DATABASE mirror \(mirror.directory) --adopt`), or end the mirror of this "
+                    + "database: `--stop`.",
                 path: mirror.directory)
         }
         return directory
     }
 
     private static func unmarked(_ path: String) -> FerryError {
-        FerryError(
+        if MirrorMarker.isClosed(path) {
+            return FerryError(
+                .inputOutput,
+                "Ferry may not read the marker in \(path)/.ferry-mirror. Nothing was deleted, and the mirror rests. Give Ferry's account "
+                    + "the right to read it; the next pass goes on then.", path: path)
+        }
+        return FerryError(
             .mirrorMissing,
             "The directory \(path) is not there, or has no marker. Its disk may not be mounted, or it was emptied. "
-                + "Nothing was deleted, and the mirror rests. `ferry documents DATABASE mirror \(path) --adopt` begins anew.",
+                + "Nothing was deleted, and the mirror rests. `ferry documents DATABASE mirror \(path) --adopt` begins anew, `--stop` ends "
+                + "the mirror.",
             path: path)
     }
 
@@ -214,7 +283,7 @@ package struct Mirrors: Sendable {
     private func bringBack(_ mirror: MirrorRecord, _ directory: MirrorDirectory) throws {
         try replica.store.write { connection in
             let table = MirrorTable(connection)
-            for entry in try table.entries(of: mirror.id) where try directory.item(at: entry.path) == nil {
+            for entry in try table.entries(of: mirror.id) where try directory.isGone(entry.path) {
                 try table.removeEntry(of: entry.key, mirror.id)
             }
         }

@@ -72,12 +72,12 @@ struct RowPager {
         if let key, key.count != table.keyColumns.count || key.contains(where: { !$0.isOfSQLite }) {
             throw FerryError(.invalidArgument, "That is no place in \(table.localName). Begin at the first page.")
         }
-        let pattern = search.isEmpty ? [] : [FieldValue.text("%" + Self.escaped(search) + "%")]
+        let wanted = search.isEmpty ? [] : [FieldValue.text(search)]
         let most = search.isEmpty ? limit : Self.maximumSearched
         let statement = try connection.prepare(text(isAfter: key != nil, isSearch: !search.isEmpty))
         defer { statement.reset() }
         // One row more tells whether there is another page.
-        let values = (key ?? []) + pattern + [.integer(Int64(most) + 1)]
+        let values = (key ?? []) + wanted + [.integer(Int64(most) + 1)]
         for (index, value) in values.enumerated() { statement.bind(value, Int32(index + 1)) }
         let width = Int32(table.keyColumns.count)
         var last: [FieldValue]?
@@ -98,10 +98,23 @@ struct RowPager {
         let first = Int32(table.keyColumns.count) + 1
         return shown.indices.map { index in
             let place = first + Int32(index) * 2
-            return RowPage.Cell(
-                value: statement.value(place), wholeLength: statement.isNull(place + 1) ? nil : statement.int(place + 1)
-            )
+            let value = statement.value(place)
+            if statement.isNull(place + 1) { return Self.cell(value) }
+            return RowPage.Cell(value: value, wholeLength: statement.int(place + 1))
         }
+    }
+
+    /// A cell of a value that SQLite gave as it is. A long text among these has a NUL.
+    private static func cell(_ value: FieldValue) -> RowPage.Cell {
+        guard case .text(let text) = value, text.count > maximumLength else { return RowPage.Cell(value: value) }
+        // A character is a byte that continues none in UTF-8, as SQLite counts.
+        var (length, end) = (0, text.endIndex)
+        for place in text.indices where text[place] & 0xC0 != 0x80 {
+            if length == maximumLength { end = place }
+            length += 1
+        }
+        if length <= maximumLength { return RowPage.Cell(value: value) }
+        return RowPage.Cell(value: .text(text[..<end]), wholeLength: length)
     }
 
     /// The key's columns, compared as the key compares them.
@@ -124,10 +137,11 @@ struct RowPager {
         let match = isSearch ? columns.map { Self.match($0, parameter: first) }.joined(separator: " OR ") : "1"
         let cells = shown.map { name in
             let column = quoted(name)
+            // SQLite's substr() and length() end a text at a NUL (https://www.sqlite.org/nulinstr.html); instr() does not.
+            let isPlain = "typeof(\(column)) = 'blob' OR typeof(\(column)) = 'text' AND instr(\(column), char(0)) = 0"
             return """
-                CASE WHEN typeof(\(column)) IN ('text', 'blob') THEN substr(\(column), 1, \(Self.maximumLength)) ELSE \(column) END,
-                CASE WHEN typeof(\(column)) IN ('text', 'blob') AND length(\(column)) > \(Self.maximumLength)
-                THEN length(\(column)) END
+                CASE WHEN \(isPlain) THEN substr(\(column), 1, \(Self.maximumLength)) ELSE \(column) END,
+                CASE WHEN (\(isPlain)) AND length(\(column)) > \(Self.maximumLength) THEN length(\(column)) END
                 """
         }
         return """
@@ -136,13 +150,9 @@ struct RowPager {
             """
     }
 
+    /// SQLite's LIKE ends a text at a NUL, and instr() does not. Both take ASCII's letters for equal, here by lower().
     private static func match(_ column: String, parameter: Int) -> String {
-        "ifnull(typeof(\(quoted(column))) <> 'blob' AND \(quoted(column)) LIKE ?\(parameter) ESCAPE '\\', 0)"
-    }
-
-    /// The text as a pattern of LIKE that means itself.
-    static func escaped(_ text: String) -> String {
-        text.replacing("\\", with: "\\\\").replacing("%", with: "\\%").replacing("_", with: "\\_")
+        "ifnull(typeof(\(quoted(column))) <> 'blob' AND instr(lower(\(quoted(column))), lower(?\(parameter))) > 0, 0)"
     }
 }
 

@@ -39,7 +39,8 @@ extension FailureNote {
             "This device is no member of the container. Its changes wait; `ferry enrol` asks to be let in again."
         case .mirrorMissing:
             "The directory of the mirror is not there, has no marker, or is the mirror of another database\(of). Nothing was "
-                + "deleted, and the mirror rests. Mount its disk, or begin anew with --adopt."
+                + "deleted, and the mirror rests. Mount its disk; where it was moved, name the new place with --adopt; or end the mirror with "
+                + "--stop."
         case .contentNotHere, .contentLost: "The bytes of a content are not here\(of). Fetch the content, or wait."
         case .nameTaken: "Something else has a name that a document needs\(of)."
         case .clockAhead:

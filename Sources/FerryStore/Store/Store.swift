@@ -125,6 +125,13 @@ public final class Store: Sendable {
         guard FileManager.default.fileExists(atPath: path) else {
             throw FerryError(.databaseMissing, "There is no database at \(path). Check the path.", path: path)
         }
+        // Opening a pipe or a device for SQLite does no good. Where the system does not tell, SQLite says why.
+        let place = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+        let type = (try? FileManager.default.attributesOfItem(atPath: place))?[.type] as? FileAttributeType
+        if let type, type != .typeRegular {
+            let kind = type == .typeDirectory ? "a directory" : "no regular file"
+            throw FerryError(.notADatabase, "\(path) is \(kind). Name the file of the database.", path: path)
+        }
         var configuration = Configuration()
         configuration.busyMode = .timeout(busyTimeoutSeconds)
         configuration.label = "Ferry"

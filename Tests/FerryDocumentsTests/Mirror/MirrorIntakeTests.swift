@@ -1,6 +1,7 @@
 import FerryCore
 import FerryDocuments
 import FerryMirror
+import Foundation
 import XCTest
 
 /// What a directory says of documents.
@@ -26,7 +27,7 @@ final class MirrorIntakeTests: XCTestCase {
     private func intake(
         _ entries: [MirrorEntry], _ items: [DiskItem], contents: [String: UInt64] = [:],
         documents: [DocumentRow] = [], ignoring: String = "", obstacles: [String: DiskObstacle] = [:],
-        now: Int64 = 100_000, confirmed: Bool = false
+        unreadable: [String] = [], now: Int64 = 100_000, confirmed: Bool = false
     ) -> MirrorIntake {
         let rules = IgnoreRules(ignoring)
         let look = MirrorLook(entries, items)
@@ -39,13 +40,61 @@ final class MirrorIntakeTests: XCTestCase {
         let versions = documents.map { Samples.row($0.id.low, of: $0.id.low, $0.id.low) }
         let wanted = WantedItems(
             MirrorTree(documents: documents, versions: versions), entries: entries, rules: DiskRules(), ignoring: rules)
-        return MirrorIntake(
-            look,
-            .init(
-                readings: readings, wanted: wanted, ignoring: rules,
-                obstacles: DiskObstacles(
-                    Dictionary(uniqueKeysWithValues: obstacles.map { (DiskPath($0.key), $0.value) }), DiskRules()),
-                nowMilliseconds: now, isConfirmed: confirmed))
+        var circumstances = MirrorIntake.Circumstances(
+            readings: readings, wanted: wanted, ignoring: rules,
+            obstacles: DiskObstacles(
+                Dictionary(uniqueKeysWithValues: obstacles.map { (DiskPath($0.key), $0.value) }), DiskRules()),
+            nowMilliseconds: now, isConfirmed: confirmed)
+        circumstances.unreadable = Set(unreadable.map { DiskPath($0) })
+        return MirrorIntake(look, circumstances)
+    }
+
+    func testNothingInAFolderThatCannotBeListedIsMissing() {
+        let folder = entry("d", 1, kind: .folder)
+        var files = (2..<40).map { entry("d/\($0)", UInt64($0)) }
+        for place in files.indices { files[place].missingSince = 1 }
+        let closed = intake([folder] + files, [item("d", folder.stamp, kind: .folder)], obstacles: ["d": .closedFolder])
+        XCTAssertEqual(closed.steps, [])
+        XCTAssertEqual(closed.held, [])
+        XCTAssertEqual(closed.waiting, [])
+        XCTAssertEqual(closed.closed, Set(([folder] + files).map(\.key)))
+        // Nor where somebody moved the folder, or the folder around: the files are known under their present paths.
+        let moved = intake(
+            [folder] + files, [item("e", folder.stamp, kind: .folder)], obstacles: ["e": .closedFolder])
+        var expected = files
+        for place in expected.indices { expected[place].path = DiskPath("e/\(place + 2)") }
+        XCTAssertEqual(Set(moved.steps.prefix(files.count)), Set(expected.map { .keep($0) }))
+        XCTAssertFalse(moved.steps.contains { if case .drop = $0 { true } else { false } }, "\(moved.steps)")
+        XCTAssertTrue(moved.steps.contains { if case .move = $0 { true } else { false } }, "\(moved.steps)")
+        // A copy of such a file elsewhere is no move.
+        let copied = intake(
+            [folder, files[0]], [item("d", folder.stamp, kind: .folder), item("copy", stamp(90))],
+            contents: ["copy": 2], obstacles: ["d": .closedFolder])
+        XCTAssertTrue(copied.closed.contains(files[0].key))
+        XCTAssertFalse(copied.steps.contains { if case .move = $0 { true } else { false } }, "\(copied.steps)")
+    }
+
+    func testAFileThatCannotBeReadIsClosedAndNobodyWaitsForIt() {
+        let known = entry("a", 1)
+        let items = [item("a", stamp(1, at: 9)), item("new", stamp(5))]
+        let closed = intake([known], items, unreadable: ["a", "new"])
+        XCTAssertEqual(closed.closed, [known.key])
+        XCTAssertEqual(closed.waiting, [])
+        XCTAssertEqual(closed.steps, [])
+        // Without a reason the file waits for the next look.
+        let waiting = intake([known], items)
+        XCTAssertEqual(waiting.closed, [])
+        XCTAssertEqual(waiting.waiting, [known.key])
+    }
+
+    func testTheNamesOfAnEarlierFerryAreRead() throws {
+        let json = Data(#"["a\ufffd", {"path": "b", "reason": "folder"}]"#.utf8)
+        let items = try JSONDecoder().decode([UnreadableItem].self, from: json)
+        XCTAssertEqual(items, [UnreadableItem("a\u{fffd}", .name), UnreadableItem("b", .folder)])
+        XCTAssertEqual(try JSONDecoder().decode([UnreadableItem].self, from: JSONEncoder().encode(items)), items)
+        let sentences = items.sentences(in: "/M")
+        XCTAssertEqual(sentences.count, 2)
+        XCTAssertTrue(sentences[1].hasPrefix("1 folder in /M cannot be read: “b”."), sentences[1])
     }
 
     func testWhatStandsInAFilesPlaceDeletesNoDocument() {

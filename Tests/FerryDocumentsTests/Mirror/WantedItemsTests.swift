@@ -80,6 +80,28 @@ final class WantedItemsTests: XCTestCase {
             ["other.txt", "other (conflict, phone 1 March 14.00).txt"])
     }
 
+    /// Whoever edits a copy: the name is the same where it was edited and elsewhere.
+    func testAnEditedCopyIsNamedAfterTheBeginningOfItsBranch() {
+        var versions = [
+            Samples.row(1, of: 1, 1), Samples.row(2, of: 1, 2, at: Samples.now + 60_000),
+            Samples.row(3, of: 1, 3, at: Samples.now + 600_000),
+        ]
+        (versions[1].supersedes, versions[2].supersedes) = ([versions[0].id], [versions[0].id])
+        versions[0].isSuperseded = true
+        let before = names([Samples.document(1, "f.txt")], versions)
+        XCTAssertEqual(before, ["f.txt", "f (conflict, phone 1 March 14.01).txt"])
+        var edit = Samples.row(4, of: 1, 4, at: Samples.now + 300_000)
+        (edit.supersedes, edit.device) = ([versions[1].id], Samples.laptop)
+        versions[1].isSuperseded = true
+        XCTAssertEqual(names([Samples.document(1, "f.txt")], versions + [edit]), before)
+        // Two edits of one copy are two copies: each is named after what is its own.
+        var other = Samples.row(5, of: 1, 5, at: Samples.now + 360_000)
+        other.supersedes = [versions[1].id]
+        XCTAssertEqual(
+            Set(names([Samples.document(1, "f.txt")], versions + [edit, other])),
+            ["f.txt", "f (conflict, laptop 1 March 14.05).txt", "f (conflict, phone 1 March 14.06).txt"])
+    }
+
     func testIgnoredNamesAndLinksDoNotLieThere() {
         XCTAssertEqual(
             names(

@@ -252,6 +252,51 @@ final class MirrorFolderTests: XCTestCase {
         }
     }
 
+    func testAMovedDirectoryIsTheMirrorWhereItIsNow() throws {
+        let home = try Home()
+        for name in ["a", "d/b"] { try home.write(0, name, name) }
+        try home.settle()
+        let mirrors = home.mirrors[0]
+        func message(_ name: String) -> String {
+            do {
+                try mirrors.add(home.stores.folder.appendingPathComponent(name).path)
+                return ""
+            } catch {
+                XCTAssertEqual((error as? FerryError)?.code, .mirrorMissing)
+                return (error as? FerryError)?.message ?? ""
+            }
+        }
+        func place(_ name: String) -> String { home.stores.folder.appendingPathComponent(name).path }
+        try FileManager.default.moveItem(atPath: home.directory(0), toPath: place("moved"))
+        XCTAssertThrowsError(try mirrors.pass(home.records[0])) { XCTAssertTrue("\($0)".contains("--stop"), "\($0)") }
+        XCTAssertTrue(message("moved").contains("moved or copied here. Say --adopt"), message("moved"))
+        let moved = try mirrors.add(place("moved"), adopting: true)
+        XCTAssertEqual(moved.id, home.records[0].id)
+        XCTAssertEqual(try mirrors.list().map(\.directory), [moved.directory])
+        XCTAssertNil(try mirrors.list()[0].problem)
+        let report = try XCTUnwrap(mirrors.settle(moved))
+        XCTAssertFalse(report.hasNews)
+        // A copy beside becomes a mirror of its own.
+        try FileManager.default.copyItem(atPath: place("moved"), toPath: place("copy"))
+        XCTAssertTrue(message("copy").contains("is a copy of this database's mirror"), message("copy"))
+        let copy = try mirrors.add(place("copy"), adopting: true)
+        XCTAssertEqual(try mirrors.list().count, 2)
+        XCTAssertNotEqual(copy.id, moved.id)
+        // A copy in place of the directory, with files of another age, begins anew: nothing of it is taken for an edit or a deletion.
+        try mirrors.remove(copy)
+        XCTAssertEqual(message("copy"), "")
+        try mirrors.remove(try mirrors.mirror(in: place("copy")))
+        try FileManager.default.removeItem(atPath: place("copy"))
+        try FileManager.default.copyItem(atPath: place("moved"), toPath: place("restored"))
+        try FileManager.default.removeItem(atPath: place("moved"))
+        try FileManager.default.removeItem(atPath: place("restored/a"))
+        let restored = try mirrors.add(place("restored"), adopting: true)
+        XCTAssertNotEqual(restored.id, moved.id)
+        XCTAssertEqual(try mirrors.list().map(\.id), [restored.id])
+        _ = try mirrors.settle(restored)
+        XCTAssertEqual(try String(contentsOfFile: place("restored/a"), encoding: .utf8), "a")
+    }
+
     func testWhatIsIgnoredStays() throws {
         let home = try Home()
         try home.write(0, ".ferryignore", "*.o\n")

@@ -97,6 +97,27 @@ final class RowPageTests: XCTestCase {
         XCTAssertNil(page.rows[1].cells[1].wholeLength)
     }
 
+    func testATextWithANULIsWholeAndFound() throws {
+        let device = try device(
+            "INSERT INTO song(id, title) VALUES (1, char(0) || 'Secret'), (2, 'ab' || char(0) || 'cd'), "
+                + "(3, 'long' || char(0) || replace(hex(zeroblob(200)), '0', 'ü')), (4, 'plain')")
+        let page = try device.store.rows(ofTable: "song")
+        XCTAssertEqual(page.rows[0].cells[1], .init(value: .text("\u{0}Secret")))
+        XCTAssertEqual(page.rows[1].cells[1], .init(value: .text("ab\u{0}cd")))
+        XCTAssertEqual(
+            page.rows[2].cells[1],
+            .init(
+                value: .text("long\u{0}" + String(repeating: "ü", count: RowPager.maximumLength - 5)), wholeLength: 405)
+        )
+        func found(_ text: String) throws -> [String] {
+            try device.store.rows(ofTable: "song", search: text).rows.map { $0.key[0].text }
+        }
+        XCTAssertEqual(try found("secret"), ["1"])
+        XCTAssertEqual(try found("CD"), ["2"])
+        XCTAssertEqual(try found("b\u{0}c"), ["2"])
+        XCTAssertEqual(try found("üü"), ["3"])
+    }
+
     func testWhatIsNoTableOrNoPlaceIsRefused() throws {
         let device = try device("INSERT INTO song(id) VALUES (1)")
         for (table, key) in [
