@@ -137,7 +137,9 @@ extension Replica {
     /// Gives the database a new device ID. In a sealed container the former device lets the new device in.
     /// - Parameter setBack: where the database and the container were set back to together (`PublishedLog.setBack`).
     /// - Throws: `notMember`, `keyMissing` in a sealed container.
-    func becomeNewDevice(_ reason: Renewal.Reason, _ container: Container, setBack: LogPosition? = nil) throws -> Renewal {
+    func becomeNewDevice(_ reason: Renewal.Reason, _ container: Container, setBack: LogPosition? = nil) throws
+        -> Renewal
+    {
         let former = identity.device
         let successor = try successor(container)
         var published = try publishedLog(container)
