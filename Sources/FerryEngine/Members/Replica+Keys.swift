@@ -144,6 +144,7 @@ extension Replica {
             let former = identity.device
             if former == enrolment.device {
                 // An earlier attempt was interrupted after the database had become this device.
+                try sendFormerLogs(membership.roster)
                 try enrolment.end(plain)
                 return Renewal(
                     reason: .enrolled,
@@ -158,6 +159,7 @@ extension Replica {
                 encode: segmentEncoding(for: identity))
             memory.forget()
             try refreshIdentity()
+            try sendFormerLogs(membership.roster)
             try enrolment.end(plain)
             return Renewal(
                 reason: .enrolled, formerDevice: former.description, device: identity.device.description,
@@ -165,6 +167,19 @@ extension Replica {
         }
         _ = try sync()
         return renewal
+    }
+
+    /// Sends again what this database wrote under still earlier IDs, as far as the members do not have it. Who founded the membership anew
+    /// may never have met these IDs. Safe to repeat: what was sent again has stamps of the present ID.
+    private func sendFormerLogs(_ roster: Roster) throws {
+        let reading = try store.reading()
+        for former in reading.formerDevices.dropFirst() where !roster.isReadable(former.device) {
+            let end = roster.removed[former.device]?.end
+            guard reading.vector[former.device].sequence > end?.sequence ?? 0 else { continue }
+            _ = try store.mergeBranches(
+                [], of: former.device, after: end.map { LogPosition(sequence: $0.sequence, time: $0.time) } ?? .none,
+                encode: segmentEncoding(for: identity))
+        }
     }
 
     /// The known or accepted part of the log of this database's former device.

@@ -276,6 +276,29 @@ final class SealedRemovalTests: XCTestCase {
         XCTAssertNotNil(try home.roster(0).removed[present])
     }
 
+    /// Who founds the membership anew has met neither ID of a device that got new keys: its folder was late.
+    func testADeviceWithTwoUnknownIdentitiesSendsAllItsWritesAgain() throws {
+        let home = try SealedHome()
+        try home.found()
+        try home.write(0, "founder")
+        let before = try home.allFiles()
+        let index = try home.invite(by: 0)
+        try home.write(index, "first keys")
+        _ = try home.replica(index).sync()
+        _ = try home.replica(index).renewKeys()
+        try home.write(index, "second keys")
+        _ = try home.replica(index).sync()
+        for path in try home.allFiles().keys where path.contains("/devices/") && before[path] == nil {
+            if !path.contains(try home.device(0).description) { try home.files.removeFile(at: path) }
+        }
+        _ = try home.seal(0, anew: true)
+        XCTAssertEqual(try home.names(0), ["founder"])
+        let enrolment = try home.begin(index, .code(home.replica(0).invite().code))
+        _ = try home.replica(0).sync()
+        _ = try home.replica(index).enrol(enrolment)
+        try home.assertAgreement([0, index], ["founder", "first keys", "second keys"], members: 2)
+    }
+
     func testAKeyStoreThatSawMoreHoldsAnOldFolderBack() throws {
         let home = try threeDevices()
         let device = try home.device(1)
