@@ -144,22 +144,22 @@ extension Replica {
             let former = identity.device
             if former == enrolment.device {
                 // An earlier attempt was interrupted after the database had become this device.
-                try sendFormerLogs(membership.roster)
+                let sentAgain = try sendFormerLogs(membership.roster)
                 try enrolment.end(plain)
                 return Renewal(
                     reason: .enrolled,
                     formerDevice: try (store.reading().formerDevices.first?.device ?? former).description,
-                    device: former.description, sentAgain: 0)
+                    device: former.description, sentAgain: sentAgain)
             }
             let published = try publishedLog(of: former, membership.roster, container)
             let waiting = try handOnEpochsOfContents(&membership)
-            let sentAgain = try store.becomeNewDevice(
+            var sentAgain = try store.becomeNewDevice(
                 enrolment.device, published: published, fingerprint: fingerprint,
                 membership: .init(sealed: SealedBeginning(membership, waiting: waiting)),
                 encode: segmentEncoding(for: identity))
             memory.forget()
             try refreshIdentity()
-            try sendFormerLogs(membership.roster)
+            sentAgain += try sendFormerLogs(membership.roster)
             try enrolment.end(plain)
             return Renewal(
                 reason: .enrolled, formerDevice: former.description, device: identity.device.description,
@@ -171,15 +171,18 @@ extension Replica {
 
     /// Sends again what this database wrote under still earlier IDs, as far as the members do not have it. Who founded the membership anew
     /// may never have met these IDs. Safe to repeat: what was sent again has stamps of the present ID.
-    private func sendFormerLogs(_ roster: Roster) throws {
+    /// - Returns: the number of repeated changes.
+    private func sendFormerLogs(_ roster: Roster) throws -> Int {
         let reading = try store.reading()
+        var sent = 0
         for former in reading.formerDevices.dropFirst() where !roster.isReadable(former.device) {
             let end = roster.removed[former.device]?.end
             guard reading.vector[former.device].sequence > end?.sequence ?? 0 else { continue }
-            _ = try store.mergeBranches(
+            sent += try store.mergeBranches(
                 [], of: former.device, after: end.map { LogPosition(sequence: $0.sequence, time: $0.time) } ?? .none,
                 encode: segmentEncoding(for: identity))
         }
+        return sent
     }
 
     /// The known or accepted part of the log of this database's former device.
