@@ -67,10 +67,13 @@ extension StoreStatus {
         let schema = try SchemaReader(connection: connection).read()
         let plan = try TrackingPlan(kept: connection, schema)
         var tables: [StoreStatus.TableCount] = []
+        let staying = Set(plan.leftOut.map { foldedName($0.name) })
         for table in access.registry.tables.values.sorted(by: { foldedName($0.name) < foldedName($1.name) }) {
             if isFerryName(table.name) { continue }
             // Waiting rows of a different generation are reported separately.
             if access.registry.isOfAnotherGeneration(table) { continue }
+            // A table may stay here from now on, as after the loss of its parent.
+            if table.isLocal, staying.contains(foldedName(table.localName)) { continue }
             let objects =
                 counting
                 ? try connection.count(

@@ -46,11 +46,15 @@ final class StoredTable {
     /// The objects with their rows, for `forEachEntry`.
     private let query: String
 
-    /// The tables of this database that travel, parents first.
+    /// The tables of this database that travel, parents first. A table that stays here, as after the loss of its parent, tells Ferry
+    /// nothing of its writes.
     static func all(_ access: StoreAccess, _ schema: ModelSchema, _ equality: ModelEquality) throws -> [StoredTable] {
         var targets: [Int: KeyedObjects] = [:]
-        let tracked = access.registry.parentsFirst.filter(\.isLocal).compactMap { table in
-            schema.place(of: table.name).map { (table, $0) }
+        let local = try SchemaReader(connection: access.connection).read()
+        let staying = Set(try TrackingPlan(kept: access.connection, local).leftOut.map { foldedName($0.name) })
+        let tracked = access.registry.parentsFirst.compactMap { table in
+            table.isLocal && !staying.contains(foldedName(table.localName))
+                ? schema.place(of: table.name).map { (table, $0) } : nil
         }
         for (table, place) in tracked where schema.tables[place].mappedKey != nil {
             targets[place] = try KeyedObjects(schema.tables[place], table, equality, access.connection)

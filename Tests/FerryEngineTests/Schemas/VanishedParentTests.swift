@@ -28,6 +28,26 @@ final class VanishedParentTests: XCTestCase {
         }
     }
 
+    func testATableWithoutItsParentStaysHereAndItsRowsAreNobodysFault() throws {
+        let fleet = try Fleet.two(
+            """
+            CREATE TABLE client(id INTEGER PRIMARY KEY);
+            CREATE TABLE project(id INTEGER PRIMARY KEY, client INTEGER NOT NULL REFERENCES client(id), code UNIQUE);
+            CREATE TABLE entry(id INTEGER PRIMARY KEY, v);
+            """)
+        try fleet.shell(0, "DROP TABLE client", foreignKeys: false)
+        _ = try fleet.replicas[0].sync()
+        try fleet.shell(
+            0, "INSERT INTO project VALUES (1, 1, 'a'); INSERT INTO entry VALUES (1, 'x')", foreignKeys: false)
+        _ = try fleet.replicas[0].sync()
+        let status = try fleet.replicas[0].status()
+        XCTAssertFalse(status.tables.contains { $0.name == "project" })
+        XCTAssertEqual(status.leftOut.map(\.name), ["project"])
+        let report = try fleet.replicas[0].verify(deep: true)
+        XCTAssertTrue(report.isSound, "\(report.differences)")
+        XCTAssertEqual(report.tables.map(\.name).first, "entry")
+    }
+
     func testReferencesGoOnToTheTableThatWasMadeAnew() throws {
         for former in formerNames {
             let fleet = try Fleet.two(
