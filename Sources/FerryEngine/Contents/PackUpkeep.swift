@@ -40,6 +40,47 @@ extension Replica {
         }
     }
 
+    /// The plain packs of computers that are gone, from before the container was sealed, as far as the packs are there. Every other device
+    /// seals its own.
+    /// - Parameter heads: of the remaining members.
+    func plainPacksOfOthers(_ membership: Membership, heads: [DeviceID: Head], _ container: Container) throws
+        -> [PackRow]
+    {
+        guard try store.hasDocumentTables() else { return [] }
+        let own = try store.reading().formerDevices.map(\.device)
+        let goOn = Set(heads.values.compactMap(\.predecessor?.device)).union(own)
+        let packs = try store.readContents { rows, _ in
+            try rows.packDevices().filter { FormerFiles.isFormer($0, membership) && !goOn.contains($0) }.sorted()
+                .flatMap { try rows.packs(of: $0).sorted() }.compactMap { try rows.soundPack($0) }
+                .filter { $0.epoch == nil }
+        }
+        return try packs.filter { try container.packByteCount($0.id, of: $0.device) == $0.byteCount }
+    }
+
+    /// Seals some of these packs: puts their chunks that somebody needs into packs of this device. The caller publishes the new packs.
+    /// - Returns: true if any pack was sealed, and others may be left.
+    func sealPlainPacks(_ packs: [PackRow], _ container: Container) throws -> Bool {
+        if packs.isEmpty { return false }
+        try store.updateChunkIndex()
+        let remembered = try store.rememberedChunks()
+        let part = Self.part(of: packs[...])
+        try PackRenewal(self).renew(Array(part), container) { chunk in
+            try remembered.contains(chunk) || store.readContents { _, index in try index.isListed(chunk) }
+        }
+        return try store.readContents { rows, _ in try part.contains { try rows.soundPack($0.id) == nil } }
+    }
+
+    /// The first packs, with no more bytes than are packed anew before they are published.
+    private static func part(of packs: ArraySlice<PackRow>) -> ArraySlice<PackRow> {
+        guard let first = packs.first else { return [] }
+        var bytes = first.byteCount
+        let end = packs.dropFirst().firstIndex { pack in
+            bytes += pack.byteCount
+            return bytes > renewedBytesAtOnce
+        }
+        return packs[..<(end ?? packs.endIndex)]
+    }
+
     /// Puts chunks that somebody needs of packs from before the membership into new packs, as far as the packs are there.
     /// - Parameter publish: called after each part, so that a large container takes little room beside the database.
     func renewFormerPacks(_ container: Container, heads: [DeviceID: Head], publish: () throws -> Void) throws {
@@ -52,15 +93,10 @@ extension Replica {
         let remembered = try store.rememberedChunks()
         let renewal = try PackRenewal(self)
         var rest = packs[...]
-        while let first = rest.first {
-            var (part, bytes) = ([first], first.byteCount)
-            rest = rest.dropFirst()
-            while let next = rest.first, bytes + next.byteCount <= Self.renewedBytesAtOnce {
-                part.append(next)
-                bytes += next.byteCount
-                rest = rest.dropFirst()
-            }
-            try renewal.renew(part, container) { chunk in
+        while !rest.isEmpty {
+            let part = Self.part(of: rest)
+            rest = rest[part.endIndex...]
+            try renewal.renew(Array(part), container) { chunk in
                 try remembered.contains(chunk) || store.readContents { _, index in try index.isListed(chunk) }
             }
             try publish()

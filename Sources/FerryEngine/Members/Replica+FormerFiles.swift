@@ -52,12 +52,23 @@ extension Replica {
         }
     }
 
+    /// Seals some of the plain packs of lost computers.
+    /// - Returns: true if others may be left.
+    private func sealPlainPacks() throws -> Bool {
+        try betweenSyncs { container in
+            let heads = try ContainerView(container, except: identity.device).heads
+            return try sealPlainPacks(plainPacksOfOthers(requiredMembership(), heads: heads, container), container)
+        }
+    }
+
     /// Removes the files of all devices from before the container was sealed, also the files of lost computers.
     /// - Parameter anyway: true: also files with changes unknown to every member. These changes are lost unless the
     ///   device's own database enrols.
     /// - Throws: `invalidArgument` for an open container; `notMember`, `keyMissing`, and as `sync`.
     package func removeFormerFiles(anyway: Bool = false) throws -> FormerFilesReport {
-        try betweenSyncs { container in
+        // Documents of lost computers lie in plain packs alone. Each sync publishes a part, sealed.
+        while try sealPlainPacks() {}
+        return try betweenSyncs { container in
             let membership = try requiredMembership()
             let reading = try store.reading()
             let view = try ContainerView(container, except: identity.device)

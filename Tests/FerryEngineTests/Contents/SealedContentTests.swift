@@ -38,6 +38,36 @@ final class SealedContentTests: XCTestCase {
         return try home.allFiles().filter { Data($0.value).range(of: needle) != nil }.map(\.key).sorted()
     }
 
+    func testDocumentsOfAComputerThatIsGoneAreSealedBeforeItsFilesGo() throws {
+        for anyway in [false, true] {
+            let home = try SealedHome()
+            try home.found(sealing: .open)
+            home.addComputer()
+            try home.join(1, nil)
+            for index in 0...1 { try photos(home, index).prepare() }
+            try photos(home, 0).declare()
+            try home.settle()
+            try photos(home, 1).attach("recipe", text)
+            try home.settle()
+            let gone = try home.device(1)
+            _ = try home.seal(0)
+            home.computers[1].replica = nil
+            try home.settle([0])
+            XCTAssertFalse(try packs(home).keys.filter { $0.contains(gone.hex) }.isEmpty)
+            let report = try home.replica(0).removeFormerFiles(anyway: anyway)
+            XCTAssertTrue(report.cleaned.contains { $0.id == gone.description }, "\(report)")
+            XCTAssertEqual(report.keptFiles, [])
+            XCTAssertEqual(try packs(home).keys.filter { $0.contains(gone.hex) }, [])
+            XCTAssertEqual(try photos(home, 0).bytes("recipe"), text)
+            XCTAssertEqual(try files(home, having: Array("secret".utf8)), [])
+            // The bytes are in the folder: a newcomer fetches them.
+            let newcomer = try home.invite(by: 0)
+            try photos(home, newcomer).prepare()
+            try home.settle([0, newcomer])
+            XCTAssertEqual(try photos(home, newcomer).bytes("recipe"), text)
+        }
+    }
+
     func testNothingOfAContentStandsPlainInTheFolder() throws {
         let home = try devices(2)
         let noise = noise(50_000, seed: 1)
