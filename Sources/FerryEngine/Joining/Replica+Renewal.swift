@@ -129,17 +129,19 @@ extension Replica {
         let others = heads.values.compactMap { $0.acknowledgements[identity.device] }.filter { $0 != end }
         if others.isEmpty { return [] }
         let times = Dictionary(try store.ownSegments().map { ($0.last, $0.time) }) { first, _ in first }
+        // A reader's time is the latest up to its position. An earlier time is of other changes; a later time may be of an earlier
+        // segment.
         return others.filter { position in
-            position.sequence >= end.sequence || times[position.sequence].map { $0 != position.time } ?? false
+            position.sequence >= end.sequence || times[position.sequence].map { position.time < $0 } ?? false
         }
     }
 
     /// Gives the database a new device ID. In a sealed container the former device lets the new device in.
     /// - Parameter setBack: where the database and the container were set back to together (`PublishedLog.setBack`).
     /// - Throws: `notMember`, `keyMissing` in a sealed container.
-    func becomeNewDevice(_ reason: Renewal.Reason, _ container: Container, setBack: LogPosition? = nil) throws
-        -> Renewal
-    {
+    func becomeNewDevice(
+        _ reason: Renewal.Reason, _ container: Container, setBack: LogPosition? = nil
+    ) throws -> Renewal {
         let former = identity.device
         let successor = try successor(container)
         var published = try publishedLog(container)

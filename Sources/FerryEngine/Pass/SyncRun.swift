@@ -118,6 +118,7 @@ final class SyncRun {
     private func adoptBranches() throws {
         guard isThorough, view.gaps.isEmpty else { return }
         if try replica.mergeBranches(container, abandoned: view.abandoned) { try publish() }
+        if view.isQuiet { return }
         if try replica.sendLostBranches(container, view.heads) { try publish() }
     }
 
