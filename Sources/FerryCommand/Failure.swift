@@ -1,5 +1,6 @@
 import ArgumentParser
 import Ferry
+import FerryContainer
 import Foundation
 
 /// A failure for scripts: `{"error": {"code", "message"}}`, with the file or folder concerned if known.
@@ -23,6 +24,10 @@ extension FerryError {
         switch error {
         case let error as FerryError: self = error
         case let error as CocoaError:
+            if let path = error.filePath, let failure = SystemCallError(below: error, call: "access") {
+                self = failure.ferryError(path: path)
+                return
+            }
             self.init(.inputOutput, error.localizedDescription, path: error.filePath, cause: error)
         case let error as POSIXError: self.init(.inputOutput, error.localizedDescription, cause: error)
         default:

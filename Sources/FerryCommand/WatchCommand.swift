@@ -61,9 +61,9 @@ struct WatchCommand: DatabaseCommand {
 
     func perform(_ console: Console) throws {
         // An unwatchable database is reported before any watch begins.
-        let replicas = try databases.map { try Replica(path: $0) }
+        let (opened, left) = try openAll()
         let file = try metrics.map { try MetricsFile(path: $0, console: console) }
-        let watches = zip(databases, replicas).map { database, replica in
+        let watches = opened.map { database, replica in
             PatientWatch(
                 database, replica,
                 WatchReporter(
@@ -76,12 +76,38 @@ struct WatchCommand: DatabaseCommand {
             watch.reporter.stopWhenNobodyListens { for watch in watches { watch.stop() } }
         }
         let timer = file?.writeRepeatedly()
+        for (database, error) in left { try tell(error, of: database, console) }
         Self.run(watches)
         timer?.cancel()
         signals.cancel()
         // Asked to end, the watch ends well, also while the container is away.
         let failures = watches.compactMap(\.reporter.failure)
         if let failure = failures.first(where: { $0.isOfOutput || !signals.haveCome }) { throw failure.error }
+        if let (_, error) = left.first, !signals.haveCome { throw ExitCode(ExitStatus(error.code).rawValue) }
+    }
+
+    /// Opens the databases as far as the limit of open files allows.
+    /// - Returns: also the databases beyond the limit, with the failure of each.
+    /// - Throws: where a database cannot be opened for another reason, and where there is no room for any.
+    private func openAll() throws -> (opened: [(String, Replica)], left: [(String, FerryError)]) {
+        var (opened, left): ([(String, Replica)], [(String, FerryError)]) = ([], [])
+        for database in databases {
+            guard ProcessLimits.hasRoom(forWatchBeside: opened.count) else {
+                let error = ProcessLimits.tooManyOpenFiles("This database is not kept in step.", path: database)
+                if databases.count == 1 { throw error }
+                left.append((database, error))
+                continue
+            }
+            opened.append((database, try Replica(path: database)))
+        }
+        if opened.isEmpty, let (_, error) = left.first { throw error }
+        return (opened, left)
+    }
+
+    private func tell(_ error: FerryError, of database: String, _ console: Console) throws {
+        let output = LoopOutput(console, database: database)
+        if console.isJSON { return try output.emit(failed: error) }
+        output.warn(error, before: Wording.oneLine(database) + ": ")
     }
 
     /// Runs all until the last watch ends: the first on this thread, each further watch on a new thread.
