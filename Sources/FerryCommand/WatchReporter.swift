@@ -10,6 +10,7 @@ final class WatchReporter: Sendable {
         var lastFailure: FerryError?
         var waiting: [SyncReport.Waiting] = []
         var claims: Int?
+        var lateClaims: Int?
         var held: String?
         var hasSynced = false
         var hasStarted = false
@@ -70,6 +71,7 @@ final class WatchReporter: Sendable {
             if !report.blocked.isEmpty {
                 console.warn(prefix + report.blocked.sentence(of: report.blocked.count, in: mirror.directory))
             }
+            MirrorPage.warnOfRoom(report, mirror, before: prefix, console)
             if report.hasNews { try console.say("\(head)\(MirrorPage.sentence(report, mirror))") }
         case .failed(_, let error): output.warn(error, before: prefix)
         case .withoutWatches(let folders):
@@ -132,9 +134,11 @@ final class WatchReporter: Sendable {
             defer {
                 state.hasSynced = true
                 (state.waiting, state.claims, state.held) = (report.waiting, report.claims, report.held)
+                state.lateClaims = report.lateClaims
             }
             // Known claims are no news.
             if state.claims == report.claims { news.claims = nil }
+            if state.lateClaims == report.lateClaims { news.lateClaims = nil }
             return (
                 !state.hasSynced, state.lastFailure != nil, state.waiting != report.waiting, state.held != report.held
             )
