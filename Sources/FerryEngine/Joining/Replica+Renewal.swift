@@ -11,6 +11,13 @@ extension Replica {
         StoreFingerprint(path: store.path.isEmpty ? "" : Self.absolutePath(store.path), on: environment.host)
     }
 
+    /// Names this computer and the path of this database, as hashes; `nil` where either is not known.
+    package var placeMark: String? {
+        let fingerprint = fingerprint
+        guard let machine = fingerprint.machine, let path = fingerprint.path else { return nil }
+        return machine + path
+    }
+
     /// Adopts changes of the identity made by another process since the replica was opened, or a new file in the database's place.
     /// - Throws: `notTracked` if the database left its container; as `followReplacement`.
     func refreshIdentity() throws {
@@ -137,7 +144,9 @@ extension Replica {
     /// Gives the database a new device ID. In a sealed container the former device lets the new device in.
     /// - Parameter setBack: where the database and the container were set back to together (`PublishedLog.setBack`).
     /// - Throws: `notMember`, `keyMissing` in a sealed container.
-    func becomeNewDevice(_ reason: Renewal.Reason, _ container: Container, setBack: LogPosition? = nil) throws -> Renewal {
+    func becomeNewDevice(_ reason: Renewal.Reason, _ container: Container, setBack: LogPosition? = nil) throws
+        -> Renewal
+    {
         let former = identity.device
         let successor = try successor(container)
         var published = try publishedLog(container)
