@@ -45,18 +45,21 @@ enum ProcessLimits {
         return true
     }
 
-    /// Raises the soft limit to the hard one. After a failure here, the process goes on with the usual limit.
+    /// Some 4,000 databases. Child processes inherit the limit, and some programs close every number below the limit one by one.
+    private static let mostOpenFiles: rlim_t = 65_536
+
+    /// Raises the soft limit towards the hard one. After a failure here, the process goes on with the usual limit.
     private static func raiseOpenFiles() {
         var limit = rlimit()
         #if canImport(Glibc)
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         guard getrlimit(resource, &limit) == 0 else { return }
-        limit.rlim_cur = limit.rlim_max
+        limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, mostOpenFiles))
         #else
         let resource = RLIMIT_NOFILE
         guard getrlimit(resource, &limit) == 0 else { return }
         // macOS refuses more than OPEN_MAX.
-        limit.rlim_cur = min(limit.rlim_max, rlim_t(OPEN_MAX))
+        limit.rlim_cur = min(limit.rlim_max, rlim_t(OPEN_MAX), mostOpenFiles)
         #endif
         _ = setrlimit(resource, &limit)
     }
