@@ -45,8 +45,9 @@ struct ApproveCommand: DatabaseCommand {
                 Report.Claim(words: $0.words, askedMilliseconds: Int64(clamping: $0.milliseconds))
             }
             if console.isJSON { return try console.emit(Report(asking: claims)) }
-            if claims.isEmpty { return try console.answer("No device asks to be let in.") }
             let now = ReplicaEnvironment.live.clock.milliseconds()
+            for claim in try replica.lateClaims() { console.warn(LateClaim.sentence(claim, now: now)) }
+            if claims.isEmpty { return try console.answer("No device asks to be let in.") }
             try console.answer("Asking to be let in; let nobody in whose words you have not seen on its own screen:")
             for claim in claims {
                 let age = Wording.age(sinceMilliseconds: claim.askedMilliseconds, now: now)

@@ -24,7 +24,7 @@ struct CarryCommand: DatabaseCommand {
             them into the locations: 's3://bucket/music?endpoint=https://objects.example.net'.
 
             JSON: {"from", "to", "there": {"files", "bytes"}, "back": {"files", "bytes"}, "removed", "leftBehind": [{"path", "code", \
-            "reason"}], "deviceCount", "isNew", "dryRun", "durationMilliseconds"}. With --watch an object per line: {"event": "started"}, \
+            "reason"}], "openTimeFiles", "deviceCount", "isNew", "dryRun", "durationMilliseconds"}. With --watch an object per line: {"event": "started"}, \
             {"event": "carried", …}, {"event": "failed", "error": {…}}, {"event": "stopped"}.
 
             Examples:
@@ -124,6 +124,12 @@ struct CarrySentence {
 
     /// Names the files left behind.
     func warn(_ console: Console) {
+        if let files = report.openTimeFiles {
+            console.hint(
+                "\(Wording.count(files, "file")) of the time before the container was sealed \(files == 1 ? "stays where it is" : "stay where they are"). "
+                    + "`ferry enrol` on their devices sends the changes again; `ferry seal … --clean` removes the files."
+            )
+        }
         for file in report.leftBehind { console.warn("Left behind: \(file.path). \(file.reason)") }
     }
 }

@@ -205,8 +205,17 @@ enum MirrorPage {
     /// Warns of documents that are not written, because something stands in their place.
     static func warnBlocked(_ report: MirrorReport, _ mirror: MirrorRecord, _ console: Console) {
         warnUnreadable(report.unreadable, mirror, console)
+        warnOfRoom(report, mirror, console)
         if report.blocked.isEmpty { return }
         console.warn(report.blocked.sentence(of: report.blocked.count, in: mirror.directory))
+    }
+
+    /// Warns of documents without room.
+    static func warnOfRoom(
+        _ report: MirrorReport, _ mirror: MirrorRecord, before prefix: String = "", _ console: Console
+    ) {
+        guard let sentence = report.roomSentence(in: mirror.directory) else { return }
+        console.warn(prefix + Wording.oneLine(sentence, limit: 500))
     }
 
     /// The result of a pass, in a sentence.

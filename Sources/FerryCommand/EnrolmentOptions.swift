@@ -74,29 +74,34 @@ struct EnrolmentOptions: ParsableArguments {
     func enrolment(in folder: String, _ console: Console) throws -> (Enrolment, Enrolment.Way?)? {
         guard try Enrolment.isNeeded(containerPath: folder) else { return nil }
         let way = try way(console)
-        let enrolment =
-            if let way {
-                try Enrolment.begin(containerPath: folder, by: way)
-            } else {
-                try Enrolment.pending(containerPath: folder) ?? Enrolment.begin(containerPath: folder, by: .words)
-            }
+        // Without a way an earlier enrolment may have been let in meanwhile. Nobody knows whether an earlier code still works, so there
+        // are words beside that.
+        let answered = way == nil ? try Enrolment.answered(containerPath: folder) : nil
+        var enrolment = try answered ?? Enrolment.begin(containerPath: folder, by: way ?? .words)
         // From here on a signal ends the wait, and the begun enrolment can be continued.
         let wait = ContainerWait()
         let signals = TerminationSignals { wait.stop() }
         defer { signals.cancel() }
         var isTold = false
         let words = try wait.until(milliseconds: noWait ? 0 : nil, places: enrolment.placesOfMembers) { () -> String? in
+            if way == nil, let other = try Enrolment.answered(containerPath: folder), other.device != enrolment.device {
+                try enrolment.cancel()
+                enrolment = other
+            }
             switch try enrolment.state() {
             case .admitted(_, let words): return words
             case .waiting(let words):
                 // Nobody could read the words while this waits.
-                if let words, console.isJSON { try Self.endPending(words, folder, console) }
-                if !isTold { try tell(words, console) }
+                if let words, console.isJSON { try Self.endPending(words, enrolment.pendingFailure(), console) }
+                if !isTold {
+                    try tell(words, console)
+                    if !noWait, let clock = try enrolment.clockWarning() { console.warn(clock) }
+                }
                 isTold = true
                 return nil
             }
         }
-        guard let words else { throw Enrolment.pending(folder) }
+        guard let words else { throw try enrolment.pendingFailure() }
         try console.say("Let in. The other screen shows the same three words: \(console.style.bold(words))")
         return (enrolment, way)
     }
@@ -106,9 +111,7 @@ struct EnrolmentOptions: ParsableArguments {
     func rehearsal(in folder: String) throws -> (enrolment: Enrolment?, recovery: SecretCode?) {
         guard try Enrolment.isNeeded(containerPath: folder) else { return (nil, nil) }
         if let code = try recoveryCode() { return (nil, code) }
-        if let pending = try Enrolment.pending(containerPath: folder), case .admitted = try pending.state() {
-            return (pending, nil)
-        }
+        if let answered = try Enrolment.answered(containerPath: folder) { return (answered, nil) }
         throw FerryError(
             .keyMissing,
             "The container is sealed, and a dry run lets no device in: an invitation's code works once. Run it with --recovery -, or "
@@ -121,8 +124,7 @@ struct EnrolmentOptions: ParsableArguments {
     }
 
     /// Gives the words to a script. The script runs the command again once the device is let in.
-    private static func endPending(_ words: String, _ folder: String, _ console: Console) throws -> Never {
-        let failure = Enrolment.pending(folder)
+    private static func endPending(_ words: String, _ failure: FerryError, _ console: Console) throws -> Never {
         try console.emit(PendingReport(error: FailureReport(failure).error, words: words))
         throw ExitCode(ExitStatus(failure.code).rawValue)
     }

@@ -160,6 +160,10 @@ struct ImportCommand: DatabaseCommand {
     private var isThere: Bool { FileManager.default.fileExists(atPath: argument.database) }
 
     private func mergeInto(_ console: Console) throws -> ImportReport {
+        if let container, documents == nil, !discardDocuments, let replica = try replica(of: container) {
+            // An earlier import made the database and was interrupted, or the option says what is so anyway.
+            return try finish(replica, console)
+        }
         if container != nil || name != nil || enrolling.recovery != nil || documents != nil || discardDocuments {
             throw FerryError(
                 .invalidArgument,
@@ -167,6 +171,25 @@ struct ImportCommand: DatabaseCommand {
                     + "--recovery and what is said of documents, or name a database that is not there.")
         }
         return try ProgressBar.during(console) { try presentReplica().importSnapshot(from: file, progress: $0) }
+    }
+
+    /// The replica of an existing database, if it belongs to the container at a place.
+    private func replica(of container: String) throws -> Replica? {
+        do {
+            let replica = try Replica(path: argument.database)
+            return try replica.isOf(containerPath: container) ? replica : nil
+        } catch let error as FerryError where error.code == .notTracked {
+            return nil
+        }
+    }
+
+    /// Merges the file, and does what an interrupted import left to do.
+    private func finish(_ replica: Replica, _ console: Console) throws -> ImportReport {
+        try ProgressBar.during(console) { progress in
+            var report = try replica.importSnapshot(from: file, progress: progress)
+            report.conflicts += try replica.sync(progress: progress).conflicts
+            return report
+        }
     }
 
     private func makeDatabase(_ console: Console) throws -> ImportReport {

@@ -24,6 +24,10 @@ extension FerryError {
         switch error {
         case let error as FerryError: self = error
         case let error as CocoaError:
+            if let path = error.filePath, let failure = SystemCallError(below: error, call: "access") {
+                self = failure.ferryError(path: path)
+                return
+            }
             self.init(
                 .inputOutput, "The operating system refuses: \(error.systemWords).", path: error.filePath, cause: error)
         case let error as POSIXError:

@@ -107,11 +107,16 @@ struct InviteCommand: DatabaseCommand {
         try console.say("Waiting for it. Ctrl-C does no harm: the next sync lets it in.")
         var rest = replicas
         let remaining = Int(clamping: end - ReplicaEnvironment.live.clock.milliseconds())
+        var isLateTold = false
         let isDone: Bool? = try wait.until(milliseconds: remaining) {
             try rest.flatMap { try $0.placesOfMembers() }
         } look: {
             rest = try rest.filter { replica in
-                _ = try replica.sync()
+                let report = try replica.sync()
+                if let late = report.lateClaims, !isLateTold {
+                    MembershipNews.warnOfLate(late, of: databases[0], console)
+                    isLateTold = true
+                }
                 // A `ferry watch` of the same database may have answered before this sync.
                 guard let guest = try replica.guest(of: code) else { return true }
                 try console.say("A device is in: \(guest.description.prefix(8)).")

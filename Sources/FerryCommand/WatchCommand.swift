@@ -61,9 +61,9 @@ struct WatchCommand: DatabaseCommand {
 
     func perform(_ console: Console) throws {
         // An unwatchable database is reported before any watch begins.
-        let starts = try starts()
+        let (starts, left) = try starts()
         let file = try metrics.map { try MetricsFile(path: $0, console: console) }
-        let watches = zip(databases, starts).map { database, start in
+        let watches = starts.map { database, start in
             PatientWatch(
                 database, start,
                 WatchReporter(console, database: database, isOneOfSeveral: databases.count > 1),
@@ -71,24 +71,45 @@ struct WatchCommand: DatabaseCommand {
         }
         let signals = TerminationSignals { for watch in watches { watch.stop() } }
         let timer = file?.writeRepeatedly()
+        for (database, error) in left { tell(error, of: database, console) }
         Self.run(watches)
         timer?.cancel()
         signals.cancel()
         // Asked to end, the watch ends well, also while the container is away.
-        if !signals.haveCome, let failure = watches.compactMap(\.reporter.failure).first { throw failure }
+        if signals.haveCome { return }
+        if let failure = watches.compactMap(\.reporter.failure).first { throw failure }
+        if let (_, error) = left.first { throw ExitCode(ExitStatus(error.code).rawValue) }
     }
 
-    /// The databases, or why there is none at a path. Of several, a watch waits for the missing ones while one is there.
-    private func starts() throws -> [PatientWatch.Start] {
-        let starts: [PatientWatch.Start] = try databases.map { database in
+    /// Opens the databases as far as the limit of open files allows. Of several, a watch waits for the missing ones while one is there.
+    /// - Returns: also the databases beyond the limit, with the failure of each.
+    /// - Throws: where a database cannot be opened for another reason, and where none is there or has room.
+    private func starts() throws -> (starts: [(String, PatientWatch.Start)], left: [(String, FerryError)]) {
+        var (starts, left): ([(String, PatientWatch.Start)], [(String, FerryError)]) = ([], [])
+        for database in databases {
+            guard ProcessLimits.hasRoom(forWatchBeside: starts.count) else {
+                let error = ProcessLimits.tooManyOpenFiles("This database is not kept in step.", path: database)
+                if databases.count == 1 { throw error }
+                left.append((database, error))
+                continue
+            }
             do {
-                return .present(try Replica(path: database))
+                starts.append((database, .present(try Replica(path: database))))
             } catch let error as FerryError where error.code == .databaseMissing {
-                return .missing(error)
+                starts.append((database, .missing(error)))
             }
         }
-        if starts.allSatisfy({ $0.replica == nil }), case .missing(let error)? = starts.first { throw error }
-        return starts
+        if starts.allSatisfy({ $0.1.replica == nil }) {
+            if case .missing(let error)? = starts.first?.1 { throw error }
+            if let (_, error) = left.first { throw error }
+        }
+        return (starts, left)
+    }
+
+    private func tell(_ error: FerryError, of database: String, _ console: Console) {
+        let output = LoopOutput(console, database: database)
+        if console.isJSON { return output.tell { try output.emit(failed: error) } }
+        output.warn("\(Wording.oneLine(database)): \(error)")
     }
 
     /// Runs all until the last watch ends: the first on this thread, each further watch on a new thread.

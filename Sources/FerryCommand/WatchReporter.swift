@@ -11,6 +11,7 @@ final class WatchReporter: Sendable {
         var lastFailure: FerryError?
         var waiting: [SyncReport.Waiting] = []
         var claims: Int?
+        var lateClaims: Int?
         var held: String?
         /// What cannot be read, by the directory of the mirror.
         var unreadable: [String: [UnreadableItem]] = [:]
@@ -73,6 +74,7 @@ final class WatchReporter: Sendable {
             for sentence in isKnown ? [] : report.unreadable.sentences(in: mirror.directory) {
                 console.warn(prefix + sentence)
             }
+            MirrorPage.warnOfRoom(report, mirror, before: prefix, console)
             if report.hasNews { try console.say("\(head)\(MirrorPage.sentence(report, mirror))") }
         case .failed(_, let error): output.warn("\(prefix)\(error)")
         case .withoutWatches(let folders):
@@ -135,9 +137,11 @@ final class WatchReporter: Sendable {
             defer {
                 state.hasSynced = true
                 (state.waiting, state.claims, state.held) = (report.waiting, report.claims, report.held)
+                state.lateClaims = report.lateClaims
             }
             // Known claims are no news.
             if state.claims == report.claims { news.claims = nil }
+            if state.lateClaims == report.lateClaims { news.lateClaims = nil }
             return (
                 !state.hasSynced, state.lastFailure != nil, state.waiting != report.waiting, state.held != report.held
             )

@@ -22,6 +22,7 @@ RemoteContainers.enable()
 DocumentUpkeep.register()
 
 do {
+    try ProcessLimits.prepare()
     let words = try CommandWords(of: RootCommand.self).ordered(Array(CommandLine.arguments.dropFirst()))
     var command = try RootCommand.parseAsRoot(words)
     try command.run()

@@ -93,11 +93,18 @@ package final class ChangeWatcher: ChangeWatching {
     /// A pipe whose reading end is readable after `wake`; -1 if the system has no descriptors left.
     private let wakeReader: Int32
     private let wakeWriter: Int32
+    /// True after a `wake` without a pipe.
+    private let isWoken = Locked(false)
     private let interests = Locked<[String: WatchInterest]>([:])
 
     /// Begins without directories.
     /// - Parameter reportsAllNames: true: also names that begin with a dot or a tilde, which nothing of a container does.
-    package init(reportsAllNames: Bool = false) {
+    package convenience init(reportsAllNames: Bool = false) {
+        self.init(reportsAllNames: reportsAllNames, hasPipe: true)
+    }
+
+    /// - Parameter hasPipe: false: as where the system has no descriptors left.
+    init(reportsAllNames: Bool, hasPipe: Bool) {
         #if canImport(Glibc)
         events = InotifySource(reportsAllNames: reportsAllNames)
         #elseif canImport(Darwin)
@@ -106,7 +113,8 @@ package final class ChangeWatcher: ChangeWatching {
         events = nil
         #endif
         var ends: [Int32] = [-1, -1]
-        if pipe(&ends) == 0 {
+        // Without a pipe, a wait looks for `wake` again and again.
+        if hasPipe, pipe(&ends) == 0 {
             for end in ends {
                 _ = fcntl(end, F_SETFD, FD_CLOEXEC)
                 _ = fcntl(end, F_SETFL, O_NONBLOCK)
@@ -137,23 +145,28 @@ package final class ChangeWatcher: ChangeWatching {
         // Directories that were missing, or were deleted and made again, may be there now.
         if let events, events.isIncomplete, events.update(interests.withLock { $0 }) { return .changed }
         while true {
+            if takeWake() { return .woken }
             var remaining: Int32 = -1
             if timeoutMilliseconds >= 0 {
                 let passed = Self.monotonicMilliseconds() - start
                 remaining = Int32(clamping: max(Int64(timeoutMilliseconds) - passed, 0))
             }
+            let slice = wakeReader >= 0 || 0...Self.sliceMilliseconds ~= remaining ? remaining : Self.sliceMilliseconds
             // poll(2) ignores descriptors below zero.
             var descriptors = [
                 pollfd(fd: wakeReader, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: events?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
             ]
-            let ready = poll(&descriptors, 2, remaining)
+            let ready = poll(&descriptors, 2, slice)
             if ready < 0 {
                 if errno == EINTR { continue }
                 // Out of memory: no reason to stop, and the caller's next look finds everything.
                 return .timedOut
             }
-            if ready == 0 { return .timedOut }
+            if ready == 0 {
+                if slice == remaining { return takeWake() ? .woken : .timedOut }
+                continue
+            }
             if descriptors[0].revents != 0, emptyWakePipe() { return .woken }
             if descriptors[1].revents != 0, let events, events.drain() { return .changed }
             // Other files of the folder may change without end.
@@ -162,9 +175,22 @@ package final class ChangeWatcher: ChangeWatching {
     }
 
     package func wake() {
+        if wakeWriter < 0 { return isWoken.withLock { $0 = true } }
         // A full pipe wakes as well as a single byte does.
         var byte: UInt8 = 1
         _ = write(wakeWriter, &byte, 1)
+    }
+
+    /// How long a wait without a pipe sleeps at a time.
+    private static let sliceMilliseconds: Int32 = 250
+
+    /// True, once, after a `wake` without a pipe.
+    private func takeWake() -> Bool {
+        wakeWriter < 0
+            && isWoken.withLock { isWoken in
+                defer { isWoken = false }
+                return isWoken
+            }
     }
 
     /// Takes every byte, so that any number of wakes ends a single wait.

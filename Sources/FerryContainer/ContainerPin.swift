@@ -39,7 +39,8 @@ package struct ContainerPin: Hashable, Sendable {
                 throw FerryError(
                     .containerMismatch,
                     "The membership of the container \"\(details.name)\" was founded anew, or somebody replaced its "
-                        + "\(ContainerDescription.fileName). Nothing was read. Ask on the other devices which of the two it is.",
+                        + "\(ContainerDescription.fileName). Nothing was read. Ask on the other devices which of the two it is. "
+                        + "Founded anew: `ferry enrol` lets this device in again. Replaced: bring the file back from another device's folder.",
                     path: path)
             }
         }
@@ -49,7 +50,7 @@ package struct ContainerPin: Hashable, Sendable {
     static func keyMissing(_ name: String, _ path: String?) -> FerryError {
         FerryError(
             .keyMissing,
-            "The container \"\(name)\" is sealed, and there is no key for it here. Changes of this database wait. Update "
-                + "Ferry, and have this device let in.", path: path)
+            "The container \"\(name)\" is sealed, and there is no key for it here. Changes of this database wait; "
+                + "`ferry enrol` asks to be let in.", path: path)
     }
 }

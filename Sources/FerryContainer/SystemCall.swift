@@ -1,5 +1,6 @@
 import CFerryFiles
 import FerryCore
+import Foundation
 
 #if canImport(Glibc)
 import Glibc
@@ -20,6 +21,21 @@ package struct SystemCallError: Error, Hashable, Sendable, CustomStringConvertib
         self.number = number
     }
 
+    /// The system's error below an error of Foundation's; `nil` without one.
+    package init?(below error: any Error, call: String) {
+        switch error {
+        case let error as POSIXError: self.init(call: call, number: error.code.rawValue)
+        case let error as CocoaError:
+            guard let below = error.underlying else { return nil }
+            let number = (below as? POSIXError)?.code.rawValue ?? Int32(clamping: (below as NSError).code)
+            self.init(call: call, number: number)
+        default: return nil
+        }
+    }
+
+    /// True if there is no room: on the disk, within a quota, or below a limit of a file's size.
+    package var isOfRoom: Bool { [ENOSPC, EDQUOT, EFBIG].contains(number) }
+
     /// True if the account lacks the right.
     package var isRefusal: Bool { number == EACCES || number == EPERM }
 
@@ -27,19 +43,27 @@ package struct SystemCallError: Error, Hashable, Sendable, CustomStringConvertib
     package var description: String { "\(call): \(String(cString: strerror(number)))" }
 
     /// The error to throw: the attempt, the path, the reason, and a remedy for a person.
-    func ferryError(path: String) -> FerryError {
+    package func ferryError(path: String) -> FerryError {
         FerryError(
             .inputOutput, "Ferry's access to \(path) failed (\(self)). \(advice)", path: path, cause: self,
             detail: description)
     }
 
-    private var advice: String {
+    /// The remedy where a process has as many open files as its limit allows.
+    package static let tooManyOpenFiles = "Too many open files: raise the limit (ulimit -n, LimitNOFILE=)."
+
+    /// The remedy for a person.
+    package var advice: String {
         switch number {
         case ENOSPC, EDQUOT: "Free some space there; Ferry tries again and loses nothing meanwhile."
         case EACCES, EPERM: "Check the permissions of the file and of its folder."
         case EROFS: "Mount it so that it can be written."
         case ENOENT, ENOTDIR: "Check that its folder is there and mounted."
-        case EMFILE, ENFILE: "Too many files are open; close some programs or raise the limit."
+        case EFBIG:
+            "The file would be larger than a limit allows: raise the limit of this process (ulimit -f, LimitFSIZE=), or put the "
+                + "folder on a file system for larger files."
+        case EMFILE: Self.tooManyOpenFiles
+        case ENFILE: "Too many files are open on this computer; close some programs."
         default: "Check that the disk is connected and healthy; Ferry tries again."
         }
     }
@@ -48,6 +72,9 @@ package struct SystemCallError: Error, Hashable, Sendable, CustomStringConvertib
 extension FerryError {
     /// True if the operating system refused the access: the account lacks the right.
     package var isRefusal: Bool { (cause as? SystemCallError)?.isRefusal ?? false }
+
+    /// True if a file could not be written for want of room.
+    package var isOfRoom: Bool { (cause as? SystemCallError)?.isOfRoom ?? false }
 }
 
 /// Makes a system call again as long as a signal interrupts the call.

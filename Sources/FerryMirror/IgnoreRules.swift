@@ -31,7 +31,7 @@ package struct IgnoreRules: Hashable, Sendable {
         ".fseventsd", "$RECYCLE.BIN", "~$*", ".~lock.*#", ".*.sw[a-p]", "*~", ".#*", "#*#", "4913", "*.crdownload",
         "*.part", "*.partial", "*.download", ".goutputstream-*", ".nfs*", ".fuse_hidden*", ".syncthing.*.tmp",
         "~syncthing~*", ".sync-*.db*", "*.sqlite-wal", "*.sqlite-shm", "*.sqlite-journal", "*.db-wal", "*.db-shm",
-        "*.db-journal", "*-ferry-content", "*-ferry-lock", "*-ferry-leader",
+        "*.db-journal", "*-ferry-content", "*-ferry-lock", "*-ferry-leader", "*-ferry-import",
     ].compactMap { Rule(Array($0.utf8)) }
 
     /// Files removed with their folder, because a system makes the files anew wherever somebody looks.

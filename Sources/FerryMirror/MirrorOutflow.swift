@@ -1,3 +1,4 @@
+import FerryContainer
 import FerryCore
 import FerryDocuments
 
@@ -18,6 +19,8 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         case later
         /// The bytes are not on this device.
         case missing(DiskScan.Left)
+        /// The disk has no room for the document.
+        case withoutRoom(DiskScan.Left)
         case left(DiskScan.Left)
     }
 
@@ -65,13 +68,25 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
                 count(.write(item), .missing(left), &report)
                 return false
             }
-            try disk.write(source, toWork: WorkName.new(item.version), item, like: nil)
-            return true
+            do {
+                try disk.write(source, toWork: WorkName.new(item.version), item, like: nil)
+                return true
+            } catch let error as FerryError where error.isOfRoom {
+                count(.write(item), .withoutRoom(Self.withoutRoom(item)), &report)
+                return false
+            }
         }
         try disk.synchronizeWork(present.map { WorkName.new($0.version) })
         var written: [MirrorEntry] = []
         for item in present { count(.write(item), try place(item, &written), &report) }
         try put(written, &known)
+    }
+
+    /// A document that waits for room; all others go on.
+    private static func withoutRoom(_ item: WantedItem) -> DiskScan.Left {
+        DiskScan.Left(
+            path: item.path.text,
+            reason: "there is no room for it: free some space, or raise the limit of a file's size")
     }
 
     private func count(_ step: OutflowStep, _ outcome: Outcome, _ report: inout MirrorReport) {
@@ -81,6 +96,10 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         case .missing(let left):
             report.missing += 1
             report.left.append(left)
+        case .withoutRoom(let left):
+            report.missing += 1
+            report.left.append(left)
+            report.withoutRoom.append(left.path)
         case .left(let left): report.left.append(left)
         }
     }
@@ -170,7 +189,11 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
                 .init(path: item.path.text, reason: "the bytes of its new version are not on this device yet"))
         }
         let out = WorkName.out(item.key.document, old.version, item.version)
-        try disk.write(source, toWork: out, item, like: old.path)
+        do {
+            try disk.write(source, toWork: out, item, like: old.path)
+        } catch let error as FerryError where error.isOfRoom {
+            return .withoutRoom(Self.withoutRoom(item))
+        }
         try disk.synchronizeWork([out])
         guard let written = try disk.item(at: DiskPath.work.appending(out)) else { return .later }
         switch try disk.exchange(DiskPath.work.appending(out), with: old.path) {

@@ -100,11 +100,13 @@ package struct MirrorReport: Sendable {
     package var blocked: [BlockedDocument] = []
     /// Files and folders that Ferry cannot read. `left` has them, too.
     package var unreadable: [UnreadableItem] = []
+    /// Documents for which the disk has no room. `left` and `missing` have the documents, too.
+    package var withoutRoom: [String] = []
     /// Documents under a name unlike their own.
     package var renamed: [DiskScan.Left] = []
     /// Files with a writer, or missing for a moment: look again soon.
     package var waiting = 0
-    /// Documents whose bytes are not on this device yet.
+    /// Documents whose bytes are not on this device yet, or for which the disk has no room.
     package var missing = 0
     /// The folders of the directory, for the watch.
     package var folders: [DiskPath] = []
@@ -113,6 +115,14 @@ package struct MirrorReport: Sendable {
 
     /// True if the pass changed documents or files: there may be something to publish.
     package var hasNews: Bool { taken + written + moved + removed > 0 }
+
+    /// A sentence about the documents without room; `nil` without any.
+    package func roomSentence(in directory: String) -> String? {
+        guard let first = withoutRoom.first else { return nil }
+        let others = withoutRoom.count - 1
+        return "There is no room in \(directory) for \(first)" + (others > 0 ? " and \(others) more" : "")
+            + ". All other documents go on; free some space there."
+    }
 
     /// Adds a pass that followed at once: the work is added, and the things left are the later pass's.
     package mutating func add(_ next: MirrorReport) {

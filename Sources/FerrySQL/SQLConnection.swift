@@ -186,7 +186,7 @@ import FerryCore
 
     @usableFromInline package func error(_ code: Int32, while sql: String) -> FerryError {
         let message = String(cString: sqlite3_errmsg(handle))
-        return Self.error(code, message: message, while: sql)
+        return Self.error(code, message: message, while: sql, number: sqlite3_system_errno(handle))
     }
 
     /// True if SQLite lacks a collation or function of the app. https://www.sqlite.org/appfunc.html
@@ -194,8 +194,10 @@ import FerryCore
         ["no such collation sequence", "no such function", "unknown function"].contains { message.hasPrefix($0) }
     }
 
-    package static func error(_ code: Int32, message: String, while sql: String) -> FerryError {
-        switch code & 0xff {
+    /// - Parameter number: the system's error number behind SQLite's error; 0 where nobody knows.
+    package static func error(_ code: Int32, message: String, while sql: String, number: Int32 = 0) -> FerryError {
+        let number = number == 0 ? SystemLimit.number(behind: code) : number
+        return switch code & 0xff {
         case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL:
             FerryError(.busy, "The database is locked by another program. Try again when it is done.")
         case SQLITE_NOTADB:
@@ -210,6 +212,16 @@ import FerryCore
                 .inputOutput,
                 "There is no room left on the disk of the database. Make room and try again; what was there is unchanged.",
                 detail: message)
+        case SQLITE_IOERR where number == SystemLimit.fileSize:
+            FerryError(
+                .inputOutput,
+                "A file of the database would be larger than a limit allows (\(message)): raise the limit of this process "
+                    + "(ulimit -f, LimitFSIZE=). What was there is unchanged.", detail: message)
+        case SQLITE_IOERR where number == SystemLimit.openFiles, SQLITE_CANTOPEN where number == SystemLimit.openFiles:
+            FerryError(
+                .inputOutput,
+                "The database cannot be read or written: \(message). Too many open files: raise the limit (ulimit -n, "
+                    + "LimitNOFILE=).", detail: message)
         case SQLITE_IOERR, SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM:
             FerryError(
                 .inputOutput,

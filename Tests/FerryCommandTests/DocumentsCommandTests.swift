@@ -3,6 +3,36 @@ import XCTest
 
 /// `ferry documents`, verb by verb, as scripts and people use it.
 final class DocumentsCommandTests: XCTestCase {
+    func testAMirrorGoesOnAfterItsDatabaseWasRestoredInItsPlace() throws {
+        let workshop = try Workshop()
+        try workshop.begin(isOpen: true)
+        func write(_ text: String, _ name: String) throws {
+            try Data(text.utf8).write(to: URL(fileURLWithPath: workshop.path("M/" + name)))
+        }
+        try workshop.succeed("documents", "a.sqlite", "mirror", "M")
+        try write("one", "f")
+        try workshop.succeed("sync", "a.sqlite")
+        try workshop.sql("a.sqlite", ".backup \(workshop.path("backup.sqlite"))")
+        try write("two", "f")
+        try workshop.succeed("sync", "a.sqlite")
+        for suffix in ["", "-wal", "-shm"]
+        where FileManager.default.fileExists(atPath: workshop.path("a.sqlite" + suffix)) {
+            try FileManager.default.removeItem(atPath: workshop.path("a.sqlite" + suffix))
+        }
+        try FileManager.default.copyItem(atPath: workshop.path("backup.sqlite"), toPath: workshop.path("a.sqlite"))
+        try workshop.succeed("sync", "a.sqlite")
+        try write("new", "g")
+        try workshop.succeed("sync", "a.sqlite")
+        let check = try workshop.ferry("status", "a.sqlite", "--check")
+        XCTAssertFalse(check.output.contains("mirror"), check.output)
+        XCTAssertEqual(try workshop.succeed("documents", "a.sqlite", "get", "g", "-o", "-").output, "new")
+        // A copy in another place is another database.
+        try FileManager.default.copyItem(atPath: workshop.path("backup.sqlite"), toPath: workshop.path("copy.sqlite"))
+        try workshop.succeed("sync", "copy.sqlite")
+        let copy = try workshop.succeed("sync", "copy.sqlite")
+        XCTAssertTrue(copy.errors.contains("the mirror of another database"), copy.errors)
+    }
+
     private func write(_ workshop: Workshop, _ name: String, _ text: String) throws {
         try Data(text.utf8).write(to: URL(fileURLWithPath: workshop.path(name)))
     }

@@ -50,6 +50,28 @@ final class ExportCommandTests: XCTestCase {
         XCTAssertEqual(try shared(workshop, "b.sqlite"), try shared(workshop, "a.sqlite"))
     }
 
+    func testWhatAnInterruptedImportLeftIsMadeAnew() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo(isOpen: true)
+        try workshop.succeed("export", "a.sqlite", "backup.ferry")
+        for arguments in [[], ["--container", "shared"]] {
+            // As after a kill: a part of a database beside its place.
+            try workshop.sql("c.sqlite-ferry-import", "CREATE TABLE artist(id INTEGER PRIMARY KEY, name TEXT NOT NULL)")
+            let made = try workshop.run([Workshop.binary, "import", "c.sqlite", "backup.ferry"] + arguments)
+            XCTAssertEqual(made.status, 0, made.errors)
+            XCTAssertEqual(try shared(workshop, "c.sqlite"), try shared(workshop, "a.sqlite"))
+            let left = try FileManager.default.contentsOfDirectory(atPath: workshop.folder.path)
+                .filter { $0.contains("-ferry-import") }
+            XCTAssertEqual(left, [])
+            if arguments.isEmpty { try FileManager.default.removeItem(atPath: workshop.path("c.sqlite")) }
+        }
+        // An import that was interrupted once the database was there is run again, too.
+        try workshop.succeed("import", "c.sqlite", "backup.ferry", "--container", "shared")
+        try workshop.succeed("verify", "c.sqlite", "--deep")
+        try workshop.fail(
+            "import", "c.sqlite", "backup.ferry", "--container", "other", status: 64, code: "invalidArgument")
+    }
+
     func testABackupBecomesAPlainDatabase() throws {
         let workshop = try Workshop()
         try workshop.beginTwo(isOpen: true)
@@ -119,7 +141,7 @@ final class ExportCommandTests: XCTestCase {
         try workshop.fail("import", "a.sqlite", "none.ferry", status: 74, code: "inputOutput")
         try workshop.fail("export", "a.sqlite", "shared/inside.ferry", status: 64, code: "invalidArgument")
         try workshop.fail(
-            "import", "a.sqlite", "backup.ferry", "--container", "shared", status: 64, code: "invalidArgument")
+            "import", "a.sqlite", "backup.ferry", "--container", "other", status: 64, code: "invalidArgument")
         try Data("no snapshot at all, just a letter of some length".utf8).write(
             to: URL(filePath: workshop.path("x.ferry")))
         try workshop.fail("import", "a.sqlite", "x.ferry", status: 65, code: "damagedFile")

@@ -120,6 +120,13 @@ final class KilledProcessTests: XCTestCase {
         try kill(["join", "work/c.sqlite", "work/shared", "--name", "tablet"]) { try beginTwo($0) }
     }
 
+    func testImport() throws {
+        try kill(["import", "work/c.sqlite", "work/backup.ferry", "--container", "work/shared"]) { shop in
+            try beginTwo(shop)
+            try shop.succeed("export", shop.path("work/a.sqlite"), shop.path("work/backup.ferry"))
+        }
+    }
+
     func testCompact() throws {
         try kill(["compact", "work/a.sqlite"]) { shop in
             try beginTwo(shop)

@@ -120,6 +120,54 @@ final class SealedCommandTests: XCTestCase {
         _ = try run(workshop, "phone", ["join", "b.sqlite", "shared", "--no-wait"], code: text)
     }
 
+    func testAfterACodeThatFailedThereAreWords() throws {
+        let workshop = try begin()
+        let (words, _) = try invitation(workshop)
+        _ = try run(workshop, "laptop", ["invite", "a.sqlite", "--cancel"])
+        _ = try run(
+            workshop, "phone", ["join", "b.sqlite", "shared", "--code", "-", "--no-wait"], input: words, status: 75)
+        _ = try run(workshop, "laptop", ["sync", "a.sqlite"])
+        let told = try run(workshop, "phone", ["join", "b.sqlite", "shared", "--no-wait"], status: 75).output
+        let json = try run(workshop, "phone", ["join", "b.sqlite", "shared", "--no-wait", "--json"], status: 75).json()
+        let shown = try XCTUnwrap(json["words"] as? String)
+        XCTAssertTrue(told.contains(shown), told)
+        _ = try run(workshop, "laptop", ["approve", "a.sqlite", shown])
+        _ = try run(workshop, "phone", ["join", "b.sqlite", "shared", "--no-wait"])
+        try assertSameRows(workshop)
+    }
+
+    // MARK: Sealed since
+
+    func testWhoeverIsOutsideASealIsToldToEnrol() throws {
+        let workshop = try Workshop()
+        try workshop.begin(isOpen: true)
+        try workshop.join("b.sqlite", "--name", "phone")
+        for options in [[], ["--anew"]] {
+            _ = try workshop.run(
+                [Workshop.binary, "seal", "a.sqlite", "--recovery-to", workshop.path("code\(options.count)")] + options)
+            for verb in [["sync"], ["status"], ["status", "--check"], ["doctor"]] {
+                let told = try workshop.ferry(verb[0], "b.sqlite", verb.count > 1 ? verb[1] : "--verbose")
+                XCTAssertTrue((told.output + told.errors).contains("ferry enrol"), "\(verb): \(told)")
+            }
+            let code = try String(contentsOfFile: workshop.path("code\(options.count)"), encoding: .utf8)
+            let enrolled = try workshop.run([Workshop.binary, "enrol", "b.sqlite", "--recovery", "-"], input: code)
+            XCTAssertEqual(enrolled.status, 0, enrolled.errors)
+            try workshop.succeed("sync", "a.sqlite")
+        }
+    }
+
+    func testCarryPassesFilesOfTheOpenTimeOver() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo(isOpen: true)
+        try workshop.succeed("carry", "shared", "other")
+        try workshop.succeed("seal", "a.sqlite", "--recovery-to", workshop.recovery)
+        let told = try workshop.succeed("carry", "shared", "other", "--json").json()
+        XCTAssertGreaterThan(try XCTUnwrap(told["openTimeFiles"] as? Int), 0)
+        XCTAssertEqual((told["leftBehind"] as? [Any])?.count, 0)
+        let again = try workshop.succeed("carry", "shared", "other")
+        XCTAssertTrue(again.errors.contains("before the container was sealed"), again.errors)
+    }
+
     // MARK: Dry runs and places of keys
 
     func testADryRunLetsNoDeviceIn() throws {

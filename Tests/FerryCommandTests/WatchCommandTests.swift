@@ -185,11 +185,12 @@ final class Watch {
     /// Starts a command that stays.
     /// - Parameter hasWarnings: true: lines of standard error come among the others.
     init(
-        _ workshop: Workshop, arguments: [String], environment: [String: String] = [:], hasWarnings: Bool = false
+        _ workshop: Workshop, program: String = Workshop.binary, arguments: [String],
+        environment: [String: String] = [:], hasWarnings: Bool = false
     ) throws {
         // Not through `env`, so that the signals reach the command itself.
         process = workshop.process([], environment: environment)
-        process.executableURL = URL(fileURLWithPath: Workshop.binary)
+        process.executableURL = URL(fileURLWithPath: program)
         process.arguments = arguments
         process.standardOutput = output
         process.standardError = hasWarnings ? output : FileHandle.nullDevice

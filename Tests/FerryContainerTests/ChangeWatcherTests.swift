@@ -1,7 +1,8 @@
-import FerryContainer
 import FerryCore
 import Foundation
 import XCTest
+
+@testable import FerryContainer
 
 #if os(Linux)
 final class ChangeWatcherTests: XCTestCase {
@@ -18,6 +19,21 @@ final class ChangeWatcherTests: XCTestCase {
         for number in 0..<50 { try files.write([1], toNewFileAt: folder.path("f\(number)")) }
         XCTAssertEqual(watcher.wait(timeoutMilliseconds: long), .changed)
         XCTAssertEqual(watcher.wait(timeoutMilliseconds: 0), .timedOut)
+    }
+
+    func testWithoutAPipeAWakeEndsTheWaitToo() throws {
+        let watcher = ChangeWatcher(reportsAllNames: false, hasPipe: false)
+        watcher.wake()
+        XCTAssertEqual(watcher.wait(timeoutMilliseconds: long), .woken)
+        XCTAssertEqual(watcher.wait(timeoutMilliseconds: 0), .timedOut)
+        let thread = Thread { watcher.wake() }
+        thread.start()
+        XCTAssertEqual(watcher.wait(timeoutMilliseconds: -1), .woken)
+        XCTAssertEqual(watcher.wait(timeoutMilliseconds: 1), .timedOut)
+        let folder = try TemporaryFolder()
+        watcher.setDirectories([folder.path])
+        try files.write([1], toNewFileAt: folder.path("f"))
+        XCTAssertEqual(watcher.wait(timeoutMilliseconds: -1), .changed)
     }
 
     func testAChangeDuringTheWaitEndsIt() throws {

@@ -4,6 +4,10 @@ import FerryCore
 import FerryMembers
 import FerrySeal
 
+/// A file from the time before the container was sealed. Such files stay where they are: their devices send the content again once they
+/// enrol, and `ferry seal --clean` removes the files.
+struct FileOfOpenTime: Error {}
+
 /// Verifies that bytes are the file of their name, without any key of a sealed container. The proof is the checksum in
 /// an open container, and the signature of the directory's device in a sealed container.
 struct CarriedFile {
@@ -35,18 +39,35 @@ struct CarriedFile {
             guard id == name.id else { throw Self.misnamed }
         case .part, .segment, .chunk, .manifest, .head:
             guard let kind = file.kind else { return }
-            if isSealed { try checkSealed(bytes, kind, of: device) } else { try checkOpen(bytes, file, of: device) }
+            if isSealed {
+                try checkSealed(bytes, kind, file, of: device)
+            } else {
+                try checkOpen(bytes, file, of: device)
+            }
         }
     }
 
-    private func checkSealed(_ bytes: [UInt8], _ kind: FileKind, of device: DeviceID) throws {
+    private func checkSealed(
+        _ bytes: [UInt8], _ kind: FileKind, _ file: DeviceFile, of device: DeviceID
+    ) throws {
         guard let known = try keys(device) else {
+            if isOfOpenTime(bytes, file, of: device) { throw FileOfOpenTime() }
             throw FerryError(
                 .fileNotThereYet, "No record says the keys of the device \(device) yet. Its files cannot be checked.",
                 device: device)
         }
         let reader = EnvelopeReader(container: container.id, keys: { _ in known }, epoch: { _ in nil })
         try reader.checkSignature(bytes, kind, of: device)
+    }
+
+    /// True for a whole plain file. Its device has no keys: the container was sealed after the file was written.
+    private func isOfOpenTime(_ bytes: [UInt8], _ file: DeviceFile, of device: DeviceID) -> Bool {
+        do {
+            try checkOpen(bytes, file, of: device)
+            return true
+        } catch {
+            return false
+        }
     }
 
     private func checkOpen(_ bytes: [UInt8], _ file: DeviceFile, of device: DeviceID) throws {

@@ -27,6 +27,8 @@ public struct CarryReport: Codable, Equatable, Sendable {
     public var removed = 0
     /// In the order of their names.
     public var leftBehind: [LeftBehind] = []
+    /// Files from the time before the container was sealed, which were looked at and stay where they are; `nil` without any.
+    public var openTimeFiles: Int?
     /// The devices with files in either place.
     public var devices = 0
     /// True if there was no container in the second place before.
@@ -39,7 +41,7 @@ public struct CarryReport: Codable, Equatable, Sendable {
     public var hasNews: Bool { there.files + back.files + removed > 0 }
 
     private enum CodingKeys: String, CodingKey {
-        case from, to, there, back, removed, leftBehind, isNew, durationMilliseconds
+        case from, to, there, back, removed, leftBehind, openTimeFiles, isNew, durationMilliseconds
         case devices = "deviceCount"
         case isDryRun = "dryRun"
     }

@@ -22,6 +22,7 @@ struct CarryRun {
     struct Result {
         var ways = BothSides(from: CarryReport.Way(), to: CarryReport.Way())
         var left: [CarryReport.LeftBehind] = []
+        var ofOpenTime = 0
         /// The devices with new files in a place.
         var told = BothSides<Set<DeviceID>>(from: [], to: [])
         var completed = 0
@@ -90,6 +91,7 @@ struct CarryRun {
             report.there = result.ways.from
             report.back = result.ways.to
             report.leftBehind = result.left.sorted { $0.path < $1.path }
+            if result.ofOpenTime > 0 { report.openTimeFiles = result.ofOpenTime }
         }
     }
 
@@ -242,6 +244,9 @@ struct CarryRun {
             }
             try proof.check(bytes, file, of: device)
             return bytes
+        } catch is FileOfOpenTime {
+            result.withLock { $0.ofOpenTime += 1 }
+            return nil
         } catch {
             let failure =
                 error as? FerryError ?? FerryError(.inputOutput, "The file cannot be read: \(error).", cause: error)

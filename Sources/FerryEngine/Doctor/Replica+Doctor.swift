@@ -67,11 +67,21 @@ extension Replica {
                     .fault, "folder", error.message,
                     advice: lacksMarker
                         ? "Nothing is lost: what is written here waits. `ferry doctor --repair` writes the file again."
-                        : "Nothing is lost: what is written here waits. Bring the folder back, and run `ferry sync`.",
+                        : isAnotherMembership(error)
+                            ? "Nothing is lost: what is written here waits. Founded anew: run `ferry enrol`."
+                            : "Nothing is lost: what is written here waits. Bring the folder back, and run `ferry sync`.",
                     file: error.path, canBeRepaired: lacksMarker,
                     since: try store.reading().failure.flatMap { $0.isSame(as: error) ? $0.sinceMilliseconds : nil }))
         }
         return (report, lost, faults)
+    }
+
+    /// Whether the folder has this database's container, under another membership.
+    private func isAnotherMembership(_ error: FerryError) -> Bool {
+        guard error.code == .containerMismatch, identity.genesis != nil else { return false }
+        // An unreadable marker tells of no membership.
+        let container = try? environment.open(at: identity.containerPath)
+        return container?.id == identity.container
     }
 
     private static func advice(_ code: FerryError.Code) -> String {

@@ -11,6 +11,13 @@ extension Replica {
         StoreFingerprint(path: store.path.isEmpty ? "" : Self.absolutePath(store.path), on: environment.host)
     }
 
+    /// Names this computer and the path of this database, as hashes; `nil` where either is not known.
+    package var placeMark: String? {
+        let fingerprint = fingerprint
+        guard let machine = fingerprint.machine, let path = fingerprint.path else { return nil }
+        return machine + path
+    }
+
     /// Adopts changes of the identity made by another process since the replica was opened, or a new file in the database's place.
     /// - Throws: `notTracked` if the database left its container; as `followReplacement`.
     func refreshIdentity() throws {

@@ -57,6 +57,8 @@ public final class Enrolment: Sendable {
         let (container, genesis) = try open(path, environment)
         if case .recovery(let code) = way { return try recover(container, genesis, code, path, environment) }
         if let present = try find(container, genesis, way, path, environment) { return present }
+        // Members take these requests for too old, and did not answer in time.
+        for former in try all(container, genesis, way, path, environment) { try former.cancel() }
         let keys = try DeviceKeys(mintedFor: container.id, random: environment.random)
         _ = try readMembership(container, genesis, keys, environment)
         var code: SecretCode?
@@ -95,10 +97,48 @@ public final class Enrolment: Sendable {
         return (container, genesis)
     }
 
-    /// Looks in the key store for a device with a claim and without a database.
+    /// The earlier enrolment to go on with where no way is said: one that was let in, or else one by words. `nil` where a person needs new words:
+    /// nobody knows whether a code that was typed before still works.
+    package static func answered(
+        containerPath: String, environment: ReplicaEnvironment = .live
+    ) throws -> Enrolment? {
+        let path = try Replica.fullPlace(containerPath)
+        let (container, genesis) = try open(path, environment)
+        for enrolment in try all(container, genesis, nil, path, environment) {
+            if try enrolment.isAdmitted() { return enrolment }
+        }
+        return nil
+    }
+
+    private func isAdmitted() throws -> Bool {
+        do {
+            if case .admitted = try state() { return true }
+            return false
+        } catch let error as FerryError where error.code == .codeRefused {
+            return false
+        }
+    }
+
+    /// Looks in the key store for a device with a claim and without a database. A request that is too old for members is passed over, unless a
+    /// member let it in before.
     private static func find(
         _ container: Container, _ genesis: RecordHash, _ way: Way?, _ path: String, _ environment: ReplicaEnvironment
     ) throws -> Enrolment? {
+        for enrolment in try all(container, genesis, way, path, environment) {
+            if try !enrolment.isOver() || enrolment.isAdmitted() { return enrolment }
+        }
+        return nil
+    }
+
+    private func isOver() -> Bool {
+        guard let claim else { return false }
+        return MemberReader.isOver(claim, now: environment.clock.milliseconds())
+    }
+
+    private static func all(
+        _ container: Container, _ genesis: RecordHash, _ way: Way?, _ path: String, _ environment: ReplicaEnvironment
+    ) throws -> [Enrolment] {
+        var found: [Enrolment] = []
         for device in try environment.keys.devices() {
             guard let file = try environment.keys.readable(device), file.container == container.id,
                 file.genesis == genesis.bytes, let bytes = try container.readClaim(of: device)
@@ -114,9 +154,9 @@ public final class Enrolment: Sendable {
                 }
             case .recovery: continue
             }
-            return Enrolment(path, file, claim, environment)
+            found.append(Enrolment(path, file, claim, environment))
         }
-        return nil
+        return found
     }
 
     /// The container without a seal.
@@ -217,6 +257,26 @@ public final class Enrolment: Sendable {
     }
 
     // MARK: Waiting
+
+    /// The failure where nobody has let this device in. Names this computer's clock where records of members are much later.
+    package func pendingFailure() throws -> FerryError {
+        var failure = Self.pending(path)
+        if let clock = try clockWarning() { failure.message += " " + clock }
+        return failure
+    }
+
+    /// What is wrong with this computer's clock, by the times of the members' records; `nil` where they do not tell.
+    package func clockWarning() throws -> String? {
+        let (container, genesis) = try Self.open(path, environment)
+        let membership = try Self.readMembership(container, genesis, file.keys, environment)
+        let now = environment.clock.milliseconds()
+        let newest = membership.records.values.map { Int64(clamping: $0.milliseconds) }.max() ?? 0
+        let behind = newest.milliseconds(since: now)
+        guard behind > MemberReader.claimLifeMilliseconds else { return nil }
+        return
+            "This computer's clock is \(behind / 86_400_000) days behind the members' clocks: they take its request for too old. Set the "
+            + "clock, and run the same command again."
+    }
 
     /// Says how far the enrolment is.
     /// - Throws: `codeRefused` where somebody without the code let this device in, and where the code has let in another device; as

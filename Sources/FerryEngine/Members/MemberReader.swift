@@ -31,6 +31,8 @@ struct MemberReader {
         var present: Set<RecordName> = []
         /// Claims of devices outside all records, the oldest first.
         var claims: [Claim] = []
+        /// Claims that are too old to count, by this computer's clock.
+        var lateClaims: [Claim] = []
         /// The number of directories without a record or a claim to explain them.
         var strangers = 0
         /// The errors of unreadable records and claims.
@@ -95,12 +97,19 @@ struct MemberReader {
             ?? container.records(of: device, maximumCount: maximumCount)
     }
 
+    /// True if a claim is too old to count.
+    static func isOver(_ claim: Claim, now: Int64) -> Bool {
+        now.milliseconds(since: Int64(clamping: claim.milliseconds)) > claimLifeMilliseconds
+    }
+
     private func claim(of device: DeviceID, _ genesis: RecordHash, _ look: inout Look) -> Claim? {
         do {
             guard let bytes = try container.readClaim(of: device) else { return nil }
             let claim = try Claim(decoding: bytes, container: container.id)
-            let isOver = now.milliseconds(since: Int64(clamping: claim.milliseconds)) > Self.claimLifeMilliseconds
-            return claim.device == device && claim.genesis == genesis && !isOver ? claim : nil
+            guard claim.device == device, claim.genesis == genesis else { return nil }
+            if !Self.isOver(claim, now: now) { return claim }
+            if look.lateClaims.count < Self.maximumClaims { look.lateClaims.append(claim) }
+            return nil
         } catch {
             look.problems.append(
                 (error as? FerryError) ?? FerryError(.inputOutput, "\(error)", device: device))

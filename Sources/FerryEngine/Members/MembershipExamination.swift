@@ -84,6 +84,13 @@ struct MembershipExamination {
                     .note, "folder", "A device asks to be let in: \(claim.words).",
                     advice: "`ferry approve` lets it in, if its own screen shows these words."))
         }
+        for claim in look.lateClaims {
+            report.add(
+                .init(
+                    .note, "folder",
+                    "A device's request to be let in is too old: its clock is wrong, or it asked long ago.",
+                    advice: LateClaim.sentence(claim, now: replica.environment.clock.milliseconds())))
+        }
         if look.strangers > 0 {
             report.add(
                 .init(

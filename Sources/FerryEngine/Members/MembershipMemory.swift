@@ -23,6 +23,7 @@ final class MembershipMemory: Sendable {
         var digestsLookedFor: Set<[UInt8]> = []
         /// Claims by words, waiting for a person.
         var claims: [Claim] = []
+        var lateClaims = 0
         /// Logs shown differently to other members, at the last thorough sync with any change.
         var forkedViews: [DeviceID: FerryError] = [:]
         /// Admitted copies without a report so far.
@@ -135,6 +136,12 @@ final class MembershipMemory: Sendable {
 
     /// The claims by words from the last scan.
     var claims: [Claim] { state.withLock { $0.claims } }
+
+    /// The number of requests by a code of this device that are too old to count.
+    var lateClaims: Int {
+        get { state.withLock { $0.lateClaims } }
+        set { state.withLock { $0.lateClaims = newValue } }
+    }
 
     // MARK: Copies
 

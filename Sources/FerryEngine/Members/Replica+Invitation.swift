@@ -59,7 +59,16 @@ extension Replica {
     package func claims() throws -> [Claim] {
         try lock.withLock {
             try refreshIdentity()
-            return try lookForClaims().claims.filter { $0.way == .words }
+            return try lookForClaims().look.claims.filter { $0.way == .words }
+        }
+    }
+
+    /// The devices whose requests are too old to count, the oldest first.
+    /// - Throws: as `claims`.
+    package func lateClaims() throws -> [Claim] {
+        try lock.withLock {
+            try refreshIdentity()
+            return try lookForClaims().look.lateClaims
         }
     }
 
@@ -71,8 +80,14 @@ extension Replica {
         try lock.withLock {
             try refreshIdentity()
             let typed = Self.letters(words)
-            let (found, container) = try lookForClaims()
-            guard let claim = found.first(where: { $0.way == .words && Self.letters($0.words) == typed }) else {
+            let (look, container) = try lookForClaims()
+            func isMeant(_ claim: Claim) -> Bool { claim.way == .words && Self.letters(claim.words) == typed }
+            guard let claim = look.claims.first(where: isMeant) else {
+                if let late = look.lateClaims.first(where: isMeant) {
+                    throw FerryError(
+                        .nothingFound, LateClaim.sentence(late, now: environment.clock.milliseconds()),
+                        path: identity.containerPath)
+                }
                 throw FerryError(
                     .nothingFound,
                     "No device that asks to be let in shows these words. Compare them with the other screen; the folder's syncer "
@@ -87,11 +102,22 @@ extension Replica {
 
     private static func letters(_ words: String) -> String { words.lowercased().filter(\.isLetter) }
 
-    private func lookForClaims() throws -> (claims: [Claim], container: Container) {
+    private func lookForClaims() throws -> (look: MemberReader.Look, container: Container) {
         var container = try openContainer()
         try learn(&container, isForced: true)
         let look = try MemberReader(container: container, now: environment.clock.milliseconds())
             .look(requiredMembership())
-        return (look.claims, container)
+        return (look, container)
+    }
+}
+
+/// A request that is too old to count.
+package enum LateClaim {
+    /// The words for a person: whose clock may be wrong, and what to do.
+    package static func sentence(_ claim: Claim, now: Int64) -> String {
+        let days = now.milliseconds(since: Int64(clamping: claim.milliseconds)) / 86_400_000
+        return
+            "A device asked to be let in \(days) days ago, by its own clock, and a request counts for 7 days. Check the clock there and "
+            + "the clock here, and run the same command there again."
     }
 }

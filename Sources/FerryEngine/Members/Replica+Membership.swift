@@ -168,6 +168,7 @@ extension Replica {
         var admitted: [DeviceID] = []
         if let look {
             try putBack(look, membership, container)
+            memory.lateClaims = try lateClaims(look, membership)
             admitted = try letIn(look.claims, &membership, container)
         }
         if !isSettled || membership.graph.count > count { try prepareEpoch(&membership, container) }
@@ -280,6 +281,17 @@ extension Replica {
     }
 
     // MARK: Letting in
+
+    /// The number of requests with the code of an open invitation of this device that are too old to count: the newcomer's clock is wrong,
+    /// or this computer's.
+    private func lateClaims(_ look: MemberReader.Look, _ membership: Membership) throws -> Int {
+        let byCode = look.lateClaims.filter { $0.way == .code && membership.roster.isUnknown($0.device) }
+        guard !byCode.isEmpty, let file = try environment.keys.load(membership.device) else { return 0 }
+        let now = UInt64(max(environment.clock.milliseconds(), 0))
+        return byCode.filter { claim in
+            file.invitations.contains { $0.admits(claim, genesis: membership.genesis, milliseconds: now) }
+        }.count
+    }
 
     /// Lets in every claimant with the code of an invitation of this device.
     private func letIn(

@@ -1,3 +1,4 @@
+import FerryContainer
 import FerryCore
 
 #if canImport(Glibc)
@@ -24,10 +25,11 @@ package struct DeviceLock: Sendable {
         if path.isEmpty { return try body() }
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o644)
         guard descriptor >= 0 else {
+            let error = SystemCallError(call: "open", number: errno)
             throw FerryError(
                 .inputOutput,
-                "The lock file beside the database cannot be made: \(String(cString: strerror(errno))). "
-                    + "Check the permissions of its folder.", path: path, detail: String(cString: strerror(errno)))
+                "The lock file beside the database cannot be made: \(String(cString: strerror(error.number))). "
+                    + error.advice, path: path, detail: String(cString: strerror(error.number)))
         }
         defer { close(descriptor) }
         try acquire(descriptor, waitMilliseconds)

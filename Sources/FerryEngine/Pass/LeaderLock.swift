@@ -78,9 +78,10 @@ final class LeaderLock: Sendable {
     }
 
     private func failure(_ what: String) -> FerryError {
-        FerryError(
+        let error = SystemCallError(call: "open", number: errno)
+        return FerryError(
             .inputOutput,
-            "The lock file beside the database cannot be \(what): \(String(cString: strerror(errno))). "
-                + "Check the permissions of its folder.", path: path, detail: String(cString: strerror(errno)))
+            "The lock file beside the database cannot be \(what): \(String(cString: strerror(error.number))). "
+                + error.advice, path: path, detail: String(cString: strerror(error.number)))
     }
 }

@@ -43,6 +43,12 @@ extension Replica {
         return location.folderPath.map(absolutePath) ?? location.text
     }
 
+    /// True if the database belongs to the container at a place.
+    /// - Throws: `invalidArgument` for a text that is no location.
+    package func isOf(containerPath: String) throws -> Bool {
+        try identity.containerPath == Self.fullPlace(containerPath)
+    }
+
     /// Ends running requests to a remote container: the pass fails, and waiting changes go with the next pass. From any
     /// thread.
     package func interruptRequests() { openPlace.withLock { $0 }?.backend.interrupt() }

@@ -227,6 +227,8 @@ final class SyncRun {
         report.hidden = reading.hidden
         let claims = replica.identity.genesis == nil ? 0 : replica.memory.claims.count
         if claims > 0 { report.claims = claims }
+        let late = replica.identity.genesis == nil ? 0 : replica.memory.lateClaims
+        if late > 0 { report.lateClaims = late }
         report.copies = try newCopies()
         if !admitted.isEmpty { report.admitted = admitted.sorted().map(\.description) }
         report.renewed = replica.unreported

@@ -60,6 +60,8 @@ public struct SyncReport: Codable, Equatable, Sendable {
     public var copies: [AdmittedCopy]?
     /// The number of devices that ask to be let in by words; `nil` without any.
     public var claims: Int?
+    /// The number of devices that ask by a code of this device, and whose requests are too old to count: a clock is wrong. `nil` without any.
+    package var lateClaims: Int?
     /// Why nothing may be published into a sealed container for now; `nil` if all was.
     public var held: String?
     /// What became of contents; `nil` without any news of them.

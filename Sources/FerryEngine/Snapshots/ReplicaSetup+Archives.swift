@@ -46,30 +46,41 @@ extension ReplicaSetup {
             throw FerryError(.damagedFile, "The file says nothing of the tables that it has.", path: path)
         }
         let deviceName = try Replica.checkedName(name)
-        _ = try DatabaseCreator.create(schema, at: databasePath)
-        var isWhole = false
-        defer { if !isWhole { Self.removeDatabase(at: databasePath) } }
-        let store = try Store(path: databasePath, clock: environment.clock, random: environment.random)
-        let identity =
-            place?.identity(named: deviceName, environment.random)
-            ?? StoreIdentity(
-                device: environment.random.makeID(), deviceName: deviceName, container: file.container,
-                containerName: "", containerPath: "")
-        _ = try store.beginTracking(identity, Replica.selection(schema, store), rowsAreOld: true, sealed: beginning)
-        let replica = try Replica(store, environment: environment)
-        var report = try replica.merge(archive, place == nil ? .plain : .joined, start, progress)
-        if place == nil { report.note(try takeDocuments(archive, replica)) }
-        // From here on further devices may know the device. After a failure the next sync goes on.
-        isWhole = true
-        guard let place else {
-            _ = try replica.leave(discardingDocuments: true)
-            return (nil, report)
+        let unfinished = UnfinishedDatabase(of: databasePath)
+        return try unfinished.whileAlone {
+            _ = try DatabaseCreator.create(schema, at: unfinished.path)
+            let store = try Store(path: unfinished.path, clock: environment.clock, random: environment.random)
+            let identity =
+                place?.identity(named: deviceName, environment.random)
+                ?? StoreIdentity(
+                    device: environment.random.makeID(), deviceName: deviceName, container: file.container,
+                    containerName: "", containerPath: "")
+            var report: ImportReport
+            do {
+                _ = try store.beginTracking(
+                    identity, Replica.selection(schema, store), rowsAreOld: true, sealed: beginning)
+                let replica = try Replica(store, environment: environment)
+                report = try replica.merge(archive, place == nil ? .plain : .joined, start, progress)
+                if place == nil {
+                    report.note(try takeDocuments(archive, replica))
+                    _ = try replica.leave(discardingDocuments: true)
+                }
+            } catch {
+                try store.close()
+                throw error
+            }
+            try store.close()
+            try unfinished.finish()
+            report.path = databasePath
+            guard let place else { return (nil, report) }
+            // From here on further devices may know the device. After a failure the next sync goes on.
+            let replica = try Replica(path: databasePath, environment: environment)
+            report.conflicts += try replica.sync(progress: progress).conflicts
+            report.note(try replica.takeLackingContents(archive))
+            try place.enrolment?.end(place.container)
+            report.durationMilliseconds = environment.clock.milliseconds() - start
+            return (replica, report)
         }
-        report.conflicts += try replica.sync(progress: progress).conflicts
-        report.note(try replica.takeLackingContents(archive))
-        try place.enrolment?.end(place.container)
-        report.durationMilliseconds = environment.clock.milliseconds() - start
-        return (replica, report)
     }
 
     /// Lets the caller write the documents of a database without a container.

@@ -86,6 +86,7 @@ final class SnapshotArchiveWriter {
         do {
             try handle.write(contentsOf: bytes)
         } catch {
+            if let failure = SystemCallError(below: error, call: "write") { throw failure.ferryError(path: temporary) }
             throw FerryError(
                 .inputOutput, "Writing \(temporary) failed: \(error.systemWords). Is there room for it?",
                 path: temporary, cause: error)

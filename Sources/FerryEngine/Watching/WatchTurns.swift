@@ -40,6 +40,7 @@ struct WatchTurns {
     private var waiting: [SyncReport.Waiting] = []
     /// How many devices asked to be let in, and why nothing was published, at the last pass.
     private var claims: Int?
+    private var lateClaims: Int?
     private var held: String?
     private var failure: FerryError?
     private var failures = 0
@@ -140,7 +141,8 @@ struct WatchTurns {
     mutating func recordPass(_ report: SyncReport, isThorough: Bool, eventsAreDelivered: Bool) -> Bool {
         let isNews =
             !hasPassed || report.hasNews || report.renewed != nil || failure != nil || report.waiting != waiting
-            || report.admitted != nil || report.copies != nil || report.claims != claims || report.held != held
+            || report.admitted != nil || report.copies != nil || report.claims != claims
+            || report.lateClaims != lateClaims || report.held != held
         fruitlessEvents = report.hasNews || !isAfterEvent ? 0 : fruitlessEvents + 1
         let interval =
             pageCount == nil
@@ -158,6 +160,7 @@ struct WatchTurns {
         hasPassed = true
         isAfterEvent = false
         (waiting, claims, held) = (report.waiting, report.claims, report.held)
+        lateClaims = report.lateClaims
         (failure, failures, earliestRetry) = (nil, 0, nil)
         (busySince, lostSince) = (nil, nil)
         return isNews

@@ -15,6 +15,8 @@ struct MirrorMarker: Hashable {
     var mirror: MirrorID
     var container: ContainerID
     var device: DeviceID
+    /// `Replica.placeMark` of the database; `nil` where nobody knows the place.
+    var place: String?
 
     private var text: String {
         """
@@ -22,6 +24,7 @@ struct MirrorMarker: Hashable {
         mirror \(mirror.hex)
         container \(container.hex)
         device \(device.hex)
+        place \(place ?? "unknown")
         This directory is kept in step with the documents of a database. Do not delete this folder;
         `ferry documents DATABASE mirror DIRECTORY --stop` ends it.
 
@@ -45,7 +48,9 @@ struct MirrorMarker: Hashable {
         guard lines.first.map(String.init) == beginning, let mirror: MirrorID = id("mirror"),
             let container: ContainerID = id("container"), let device: DeviceID = id("device")
         else { return nil }
-        return MirrorMarker(mirror: mirror, container: container, device: device)
+        let place = lines.first { $0.hasPrefix("place ") }.map { String($0.dropFirst(6)) }
+        return MirrorMarker(
+            mirror: mirror, container: container, device: device, place: place == "unknown" ? nil : place)
     }
 
     /// True for a marker that is there, and that Ferry may not read.

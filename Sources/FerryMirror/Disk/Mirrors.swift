@@ -67,7 +67,7 @@ package struct Mirrors: Sendable {
             if case .moved(let mirror)? = former { try table.remove(mirror.id) }
             try table.put(record)
         }
-        try MirrorMarker(mirror: record.id, container: identity.container, device: identity.device).write(path)
+        try self.marker(of: record).write(path)
         return record
     }
 
@@ -233,13 +233,22 @@ package struct Mirrors: Sendable {
         }
     }
 
-    /// True for a former ID of this database that counts no more: this device got new keys, or was removed and let in again. A copy of the
-    /// database in use has a different ID, and the copy's ID counts.
-    private func isFormerAndOut(_ device: DeviceID) throws -> Bool {
-        guard device != replica.identity.device,
-            try replica.store.reading().formerDevices.contains(where: { $0.device == device })
+    /// The marker by which a directory is this database's.
+    private func marker(of mirror: MirrorRecord) -> MirrorMarker {
+        let identity = replica.identity
+        return MirrorMarker(
+            mirror: mirror.id, container: identity.container, device: identity.device, place: replica.placeMark)
+    }
+
+    /// True for the marker of a former ID of this database that counts no more: this device got new keys, or was removed and let in again; or
+    /// the database was restored in its place, where no other database can be. A copy of the database in use has a different ID and a
+    /// different place.
+    private func isFormer(_ marker: MirrorMarker, _ own: MirrorMarker) throws -> Bool {
+        guard marker.device != own.device,
+            try replica.store.reading().formerDevices.contains(where: { $0.device == marker.device })
         else { return false }
-        return try replica.devicesThatAreOut().contains(device)
+        if let place = own.place, marker.place == place { return true }
+        return try replica.devicesThatAreOut().contains(marker.device)
     }
 
     /// Opens the directory of a mirror.
@@ -247,11 +256,14 @@ package struct Mirrors: Sendable {
     package func open(_ mirror: MirrorRecord) throws -> MirrorDirectory {
         let directory = try MirrorDirectory(root: mirror.directory)
         guard let marker = MirrorMarker.read(mirror.directory) else { throw Self.unmarked(mirror.directory) }
-        if marker.mirror == mirror.id, try isFormerAndOut(marker.device) {
-            try MirrorMarker(
-                mirror: mirror.id, container: replica.identity.container, device: replica.identity.device
-            ).write(mirror.directory)
+        let own = self.marker(of: mirror)
+        if marker.mirror == mirror.id, try isFormer(marker, own) {
+            try own.write(mirror.directory)
             return directory
+        }
+        // The database was moved, or an earlier Ferry wrote the marker.
+        if marker.mirror == mirror.id, marker.device == own.device, marker.place != own.place {
+            try own.write(mirror.directory)
         }
         guard marker.mirror == mirror.id, marker.device == replica.identity.device else {
             throw FerryError(

@@ -369,7 +369,7 @@ public final class Store: Sendable {
             return try body()
         } catch let error as DatabaseError {
             var translated = SQLConnection.error(
-                error.resultCode.rawValue, message: error.message ?? "unknown error", while: error.sql ?? "")
+                error.extendedResultCode.rawValue, message: error.message ?? "unknown error", while: error.sql ?? "")
             if let failure = missingTable(translated, path) { throw failure }
             translated.path = path
             translated.cause = error

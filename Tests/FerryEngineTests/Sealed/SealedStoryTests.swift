@@ -135,6 +135,63 @@ final class SealedStoryTests: XCTestCase {
         XCTAssertEqual(try home.replica(0).claims().count, 0)
     }
 
+    // MARK: Clocks
+
+    func testAClockThatIsWeeksBehindIsNamedOnBothSides() throws {
+        let home = try SealedHome()
+        home.clock.advance(days: 40)
+        try home.found()
+        let code = try home.replica(0).invite().code
+        let index = home.addComputer()
+        home.clock.advance(days: -30)
+        let (byCode, byWords) = (try home.begin(index, .code(code)), try home.begin(home.addComputer(), .words))
+        for enrolment in [byCode, byWords] {
+            XCTAssertTrue(try enrolment.pendingFailure().message.contains("clock is 30 days behind"))
+        }
+        guard case .waiting(let words?) = try byWords.state() else { return XCTFail("no words are shown") }
+        home.clock.advance(days: 30)
+        XCTAssertEqual(try home.replica(0).sync().lateClaims, 1)
+        XCTAssertEqual(try home.replica(0).lateClaims().count, 2)
+        XCTAssertThrowsError(try home.replica(0).approve(words: words)) {
+            XCTAssertTrue("\($0)".contains("clock"), "\($0)")
+        }
+        let found = try home.replica(0).examine().findings.filter { $0.problem.contains("clock") }
+        XCTAssertEqual(found.count, 2)
+        // The clock is right now, and the same command asks again.
+        let again = try home.begin(index, .code(code))
+        XCTAssertNotEqual(again.device, byCode.device)
+        XCTAssertNil(try again.clockWarning())
+        XCTAssertEqual(try home.replica(0).sync().admitted, [again.device.description])
+        XCTAssertNil(try home.replica(0).sync().lateClaims)
+        try home.join(index, again)
+    }
+
+    func testADeviceThatWasLetInLongAgoJoinsAfterAWeek() throws {
+        let home = try SealedHome()
+        try home.found()
+        let code = try home.replica(0).invite().code
+        let index = home.addComputer()
+        let device = try home.begin(index, .code(code)).device
+        _ = try home.replica(0).sync()
+        home.clock.advance(days: 20)
+        XCTAssertEqual(try home.begin(index, .code(code)).device, device)
+    }
+
+    func testAfterACodeThatFailedThereAreWords() throws {
+        let home = try SealedHome()
+        try home.found()
+        let code = try home.replica(0).invite().code
+        let index = home.addComputer()
+        let byCode = try home.begin(index, .code(code))
+        XCTAssertNil(try Enrolment.answered(containerPath: SealedHome.place, environment: home.environment(index)))
+        let byWords = try home.begin(index, .words)
+        XCTAssertNotEqual(byWords.device, byCode.device)
+        XCTAssertEqual(try home.replica(0).claims().count, 1)
+        _ = try home.replica(0).sync()
+        let answered = try Enrolment.answered(containerPath: SealedHome.place, environment: home.environment(index))
+        XCTAssertEqual(answered?.device, byCode.device)
+    }
+
     // MARK: By recovery
 
     func testTheRecoveryCodeLetsADeviceInWithoutAnother() throws {
