@@ -86,7 +86,7 @@ struct ColumnEvidence {
         let query = "SELECT \(list) FROM \(table.quotedName) WHERE \(table.keyCondition(first: 1))"
         let defaults = try present.map(value(ofDefault:))
         var samples: [ColumnMatch.Sample] = []
-        for (id, state) in try SampledObjects(access).rows(of: table) {
+        for (id, state) in try SampledObjects(access).rows(of: table, covering: Set(columns.covered)) {
             guard let own = try reader.read(state.key), let row = try connection.rows(query, values: state.key).first
             else { continue }
             let portable = try translator.values(own, table)

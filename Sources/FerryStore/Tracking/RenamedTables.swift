@@ -44,11 +44,13 @@ struct RenamedTables {
         let gone = wereHere.filter { owners[$0.number] == nil && !here.contains(foldedName(before.local($0.name))) }
         let new = present.filter { $0.owner == nil && !taken.contains(foldedName($0.0)) }
         if !gone.isEmpty, !new.isEmpty {
+            let coverage = try UnseenTables(connection).coverage()
             let successors = try TableEvidence(connection, surroundings).successors(
                 of: gone.map {
                     .init(
                         number: $0.number, name: $0.name,
-                        columns: Set(try tables.columns(of: $0.number).map(foldedName)))
+                        columns: Set(try tables.columns(of: $0.number).map(foldedName)),
+                        covered: coverage[$0.number]?.columns ?? [])
                 }, among: new.map { .init(name: $0.0, columns: try columns(of: $0.0)) }, before)
             let owner = Dictionary(successors.map { (foldedName($1), travelling[$0]) }) { first, _ in first }
             present = present.map { ($0.0, owner: owner[foldedName($0.0)] ?? $0.owner) }

@@ -22,6 +22,8 @@ struct TableEvidence {
         var name: String
         /// The columns in lower case.
         var columns: Set<String>
+        /// The numbers of the columns that the table had here at the last look.
+        var covered: [Int]
     }
 
     /// A table without Ferry's triggers under a name that no table had.
@@ -55,17 +57,19 @@ struct TableEvidence {
         let registry = try Registry(connection, SchemaReader(connection: connection).read(names))
         guard let table = registry.tables[gone.number], table.isLocal else { return false }
         let access = try StoreAccess(connection, registry: registry, surroundings)
-        let sample = try SampledObjects(access).rows(of: table)
+        let covered = Set(gone.covered)
+        let sample = try SampledObjects(access).rows(of: table, covering: covered)
+        let former = Set(table.columns.filter { covered.contains($0.id) }.map { foldedName($0.name) })
         if sample.isEmpty {
             // A mapped key is no column that travels.
-            let columns = table.isMapped ? gone.columns.union(table.keyColumns.map(foldedName)) : gone.columns
+            let columns = table.isMapped ? former.union(table.keyColumns.map(foldedName)) : former
             return try columns == new.columns && !hasRows(table.objectTable, "state IS NOT NULL")
                 && !hasRows(table.quotedName)
         }
-        let hashes = ObjectChecksums(table)
+        let hashes = ObjectChecksums(table, covering: covered)
         let translator = ReferenceTranslator(access)
         // A column that is gone leaves the checksum without an answer. A key that devices do not choose tells enough then.
-        let isKeyEnough = !table.isMapped && !gone.columns.isSubset(of: new.columns)
+        let isKeyEnough = !table.isMapped && !former.isSubset(of: new.columns)
         var same = 0
         for (id, state) in sample {
             guard let own = try access.reader(of: table.id).read(state.key) else { continue }

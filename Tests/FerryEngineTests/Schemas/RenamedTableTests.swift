@@ -46,6 +46,26 @@ final class RenamedTableTests: XCTestCase {
         }
     }
 
+    /// The values of the migrated device wait for the new column here, while the migration makes other ones.
+    func testARenamedTableThatIsMadeAnewWithAColumnThatAnotherDeviceHasAlready() throws {
+        for value in ["DEFAULT CURRENT_TIMESTAMP", "DEFAULT (random())", "DEFAULT 'plain'"] {
+            let migration = """
+                BEGIN; CREATE TABLE thing(id INTEGER PRIMARY KEY, name TEXT, added \(value));
+                INSERT INTO thing(id, name) SELECT id, name FROM item; DROP TABLE item; COMMIT;
+                """
+            let fleet = try makeFleet()
+            try fleet.shell(0, migration)
+            try fleet.settle()
+            try fleet.shell(1, "UPDATE item SET name = 'ONE' WHERE id = 1")
+            try fleet.shell(1, migration)
+            try fleet.settle()
+            try fleet.assertEqual("SELECT id, name, added FROM thing ORDER BY id;")
+            try fleet.assertSettled(things, "1|ONE\n2|two\n3|three\n")
+            try fleet.join()
+            try fleet.assertSettled(things, "1|ONE\n2|two\n3|three\n")
+        }
+    }
+
     func testAnEmptyTableThatIsRenamedAndMadeAnewGoesOn() throws {
         let fleet = try makeFleet("CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT)")
         let rebuild = "CREATE TABLE n(id INTEGER PRIMARY KEY, name TEXT CHECK (name <> '')); DROP TABLE item; "
