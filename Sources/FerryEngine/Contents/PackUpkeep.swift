@@ -33,26 +33,22 @@ extension Replica {
                 FormerFiles.isFormer(device, membership)
                     && (own.contains(device) || isFounder && !goOn.contains(device))
             }
-            return try devices.sorted().flatMap { try rows.packs(of: $0).sorted() }.compactMap {
-                try rows.soundPack($0)
-            }
-            .filter { $0.epoch != nil }
+            return try Self.packs(of: devices, rows).filter { $0.epoch != nil }
         }
     }
 
     /// The plain packs of computers that are gone, from before the container was sealed, as far as the packs are there. Every other device
     /// seals its own.
     /// - Parameter heads: of the remaining members.
-    func plainPacksOfOthers(_ membership: Membership, heads: [DeviceID: Head], _ container: Container) throws
-        -> [PackRow]
-    {
+    func plainPacksOfOthers(
+        _ membership: Membership, heads: [DeviceID: Head], _ container: Container
+    ) throws -> [PackRow] {
         guard try store.hasDocumentTables() else { return [] }
         let own = try store.reading().formerDevices.map(\.device)
         let goOn = Set(heads.values.compactMap(\.predecessor?.device)).union(own)
         let packs = try store.readContents { rows, _ in
-            try rows.packDevices().filter { FormerFiles.isFormer($0, membership) && !goOn.contains($0) }.sorted()
-                .flatMap { try rows.packs(of: $0).sorted() }.compactMap { try rows.soundPack($0) }
-                .filter { $0.epoch == nil }
+            let devices = try rows.packDevices().filter { FormerFiles.isFormer($0, membership) && !goOn.contains($0) }
+            return try Self.packs(of: devices, rows).filter { $0.epoch == nil }
         }
         return try packs.filter { try container.packByteCount($0.id, of: $0.device) == $0.byteCount }
     }
@@ -62,12 +58,22 @@ extension Replica {
     func sealPlainPacks(_ packs: [PackRow], _ container: Container) throws -> Bool {
         if packs.isEmpty { return false }
         try store.updateChunkIndex()
-        let remembered = try store.rememberedChunks()
         let part = Self.part(of: packs[...])
-        try PackRenewal(self).renew(Array(part), container) { chunk in
+        try PackRenewal(self).renew(Array(part), container, needs: neededChunks())
+        return try store.readContents { rows, _ in try part.contains { try rows.soundPack($0.id) == nil } }
+    }
+
+    /// Whether somebody needs a chunk: a content lists the chunk, or a remembered deleted content does.
+    private func neededChunks() throws -> (ChunkID) throws -> Bool {
+        let remembered = try store.rememberedChunks()
+        return { [store] chunk in
             try remembered.contains(chunk) || store.readContents { _, index in try index.isListed(chunk) }
         }
-        return try store.readContents { rows, _ in try part.contains { try rows.soundPack($0.id) == nil } }
+    }
+
+    /// The sound packs of devices, by device and ID.
+    private static func packs(of devices: some Sequence<DeviceID>, _ rows: ContentRows) throws -> [PackRow] {
+        try devices.sorted().flatMap { try rows.packs(of: $0).sorted() }.compactMap { try rows.soundPack($0) }
     }
 
     /// The first packs, with no more bytes than are packed anew before they are published.
@@ -90,15 +96,13 @@ extension Replica {
         }
         if packs.isEmpty { return }
         try store.updateChunkIndex()
-        let remembered = try store.rememberedChunks()
+        let needs = try neededChunks()
         let renewal = try PackRenewal(self)
         var rest = packs[...]
         while !rest.isEmpty {
             let part = Self.part(of: rest)
             rest = rest[part.endIndex...]
-            try renewal.renew(Array(part), container) { chunk in
-                try remembered.contains(chunk) || store.readContents { _, index in try index.isListed(chunk) }
-            }
+            try renewal.renew(Array(part), container, needs: needs)
             try publish()
         }
     }

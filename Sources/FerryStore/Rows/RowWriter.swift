@@ -68,7 +68,7 @@ final class RowWriter {
         self.observer = observer
         self.connection = connection
         keyValueKind = KeyValueKind(table: table.name)
-        varyingDefaults = table.localColumns.filter { !$0.hasConstantDefault }.map(\.id)
+        varyingDefaults = table.varyingDefaults
     }
 
     /// SQLite's reason to refuse a row.

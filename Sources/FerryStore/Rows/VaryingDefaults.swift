@@ -28,3 +28,8 @@ final class VaryingDefaults {
         rows = []
     }
 }
+
+extension TrackedTable {
+    /// The columns whose unwritten value differs from device to device.
+    var varyingDefaults: [Int] { localColumns.filter { !$0.hasConstantDefault }.map(\.id) }
+}

@@ -89,7 +89,7 @@ final class BulkRowInserter {
         hasKeysByValue = table.foreignKeys.contains { if case .mapped = $0.target { false } else { true } }
         holdsKeys = table.columns.map { $0.reference != nil }
         affinities = table.columns.map(\.affinity)
-        varyingDefaults = table.localColumns.filter { !$0.hasConstantDefault }.map(\.id)
+        varyingDefaults = table.varyingDefaults
         highestKey = table.isMapped ? try access.keys(of: table.id).highestKey() : 0
         let isStrict = try access.connection.count(
             "SELECT strict FROM pragma_table_list WHERE schema = 'main' AND name = ? COLLATE NOCASE",
