@@ -117,17 +117,6 @@ package struct PendingTable {
             """, values, body)
     }
 
-    /// The sequence of the first record of an event with a key; `nil` without one.
-    package func first(_ event: PendingEvent, in table: Int, _ key: [FieldValue]) throws -> Int64? {
-        let condition = key.indices.map { "k\($0) IS ?" }.joined(separator: " AND ")
-        let found = try connection.rows(
-            "SELECT sequence FROM ferry_pending WHERE \"table\" = \(table) AND event = \(event.rawValue) "
-                + "AND \(condition) ORDER BY sequence LIMIT 1", values: key
-        ).first
-        if case .integer(let sequence)? = found?[0] { return sequence }
-        return nil
-    }
-
     /// The sequences of the first and the last pending change; `nil` without any.
     package func ends() throws -> (first: Int64, last: Int64)? {
         guard

@@ -83,7 +83,8 @@ extension StoreSession {
             .init(position: published.position, checksum: published.checksum), of: former)
         if packed <= published.sentUnderID.sequence && branches.isEmpty { return 0 }
         let packedBefore = outcome.packed
-        touched.formUnion(try UnpublishedRestamping(access, former: former, published).run { try stage($0) })
+        let restamping = UnpublishedRestamping(access, former: former, published)
+        touched.formUnion(try restamping.run { try stage($0) })
         return outcome.packed - packedBefore
     }
 }

@@ -36,10 +36,11 @@ struct UnpublishedRestamping {
             tokens += try objects(of: table).map { RowToken(table: table.id, id: $0) }
         }
         if tokens.isEmpty { return [] }
+        let rows = try PackedRows(access)
         var start = 0
         while start < tokens.count {
             let end = min(start + Self.maximumObjects, tokens.count)
-            try write(tokens[start..<end], stage)
+            try write(tokens[start..<end], rows, stage)
             start = end
         }
         // A moved stamp may rarely pass a different stamp: so the rules check all objects once more. With pending
@@ -49,7 +50,9 @@ struct UnpublishedRestamping {
         return Set(tokens.map(\.table))
     }
 
-    private func write(_ tokens: ArraySlice<RowToken>, _ stage: ([TableChanges]) throws -> Void) throws {
+    private func write(
+        _ tokens: ArraySlice<RowToken>, _ rows: PackedRows, _ stage: ([TableChanges]) throws -> Void
+    ) throws {
         do {
             try access.savepoint {
                 var changes: [TableChanges] = []
@@ -58,7 +61,7 @@ struct UnpublishedRestamping {
                 while let table = rest.first?.table {
                     var builder = TableChangesBuilder(access.registry[table], columns: access.registry[table].columns)
                     for token in rest.prefix(while: { $0.table == table }) {
-                        try rewrite(token.id, access.registry[table], &builder)
+                        try rewrite(token.id, access.registry[table], rows, &builder)
                     }
                     rest = rest.drop { $0.table == table }
                     if !builder.isEmpty { changes.append(builder.changes) }
@@ -72,8 +75,8 @@ struct UnpublishedRestamping {
         } catch let error as FerryError where error.code == .limitExceeded && tokens.count > 1 {
             // Too large for a single segment: writes two halves.
             let middle = tokens.startIndex + tokens.count / 2
-            try write(tokens[..<middle], stage)
-            try write(tokens[middle...], stage)
+            try write(tokens[..<middle], rows, stage)
+            try write(tokens[middle...], rows, stage)
         }
     }
 
@@ -111,12 +114,14 @@ struct UnpublishedRestamping {
         var isDeletion = false
     }
 
-    private func rewrite(_ object: ObjectID, _ table: TrackedTable, _ builder: inout TableChangesBuilder) throws {
+    private func rewrite(
+        _ object: ObjectID, _ table: TrackedTable, _ rows: PackedRows, _ builder: inout TableChangesBuilder
+    ) throws {
         let states = access.objects(of: table.id)
         var state = try states.load(object)
         var row: ColumnValues = [:]
         if state.shown.hasRow, table.isLocal {
-            row = try ReferenceTranslator(access).values(presentRow(state.key, table) ?? [:], table)
+            row = try rows.read(state.key, table) ?? [:]
         }
         let values = row.overlaid(with: state.kept.fields)
         let wish = table.isMapped ? state.shown.hasRow ? state.key.first : state.kept.key : nil
@@ -153,14 +158,6 @@ struct UnpublishedRestamping {
         }
         states.renewCheck(of: &state, row: row)
         try states.save(state)
-    }
-
-    /// The values of an object's row when last packed, except for later changes. For a pending deletion, the trigger
-    /// kept the values; the row now under the key may belong to a different object.
-    private func presentRow(_ key: [FieldValue], _ table: TrackedTable) throws -> ColumnValues? {
-        let deletion = try PendingTable(access.connection).first(.delete, in: table.id, key)
-        let reader = access.reader(of: table.id)
-        return try deletion.map { try reader.readOld($0) } ?? reader.read(key)
     }
 
     /// The unpublished registers by their new times. A column without a known value is left out.
