@@ -62,8 +62,8 @@ final class SyncRun {
         try recordContradiction()
         let reading = try refreshHeadAndCompact()
         try reportStalls(reading)
-        if isThorough && publisher.hold == nil { try lookAfterPacks() }
         if reading.hasDocuments {
+            if isThorough && publisher.hold == nil { try lookAfterPacks() }
             try replica.fetchWanted(
                 container, reading.vector, &report, isThorough: isThorough, maximumBytes: Replica.fetchBytesOfPass)
         }

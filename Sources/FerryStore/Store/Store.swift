@@ -176,13 +176,7 @@ public final class Store: Sendable {
                 let connection = try connection(database)
                 defer { if kept == nil { connection.finalizeStatements() } }
                 if database.isInsideTransaction { return try body(connection) }
-                var result: Result?
-                try database.inTransaction(.deferred) {
-                    result = try body(connection)
-                    return .commit
-                }
-                guard let result else { throw FerryError(.internalInconsistency, "A read returned nothing.") }
-                return result
+                return try connection.reading { try body(connection) }
             }
         }
     }
