@@ -12,11 +12,14 @@ package struct TableNaming {
         package var owner: String?
         /// The names of the columns, in lower case.
         package var columns: Set<String>
+        /// True if the table is proven to be another one than the table that had the name.
+        package var isOther: Bool
 
-        package init(name: String, owner: String?, columns: Set<String>) {
+        package init(name: String, owner: String?, columns: Set<String>, isOther: Bool = false) {
             self.name = name
             self.owner = owner
             self.columns = columns
+            self.isOther = isOther
         }
     }
 
@@ -67,8 +70,9 @@ package struct TableNaming {
     }
 
     /// True if a table was put in the place of a dropped one with much the same columns. A rebuild looks like that if Ferry
-    /// looked in the middle.
+    /// looked in the middle, and a table that was there for long does not.
     private func replacesDroppedTable(_ table: Present, _ owner: String, _ before: TableNames) -> Bool {
+        if table.isOther { return false }
         let former = before.travelling(table.name)
         guard !equalNames(former, owner), wereHere.contains(foldedName(former)),
             let columns = registered[foldedName(former)],

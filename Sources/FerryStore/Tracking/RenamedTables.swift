@@ -43,15 +43,10 @@ struct RenamedTables {
         let here = Set(present.map { foldedName($0.0) })
         let gone = wereHere.filter { owners[$0.number] == nil && !here.contains(foldedName(before.local($0.name))) }
         let new = present.filter { $0.owner == nil && !taken.contains(foldedName($0.0)) }
+        let evidence = TableEvidence(connection, surroundings)
         if !gone.isEmpty, !new.isEmpty {
-            let coverage = try UnseenTables(connection).coverage()
-            let successors = try TableEvidence(connection, surroundings).successors(
-                of: gone.map {
-                    .init(
-                        number: $0.number, name: $0.name,
-                        columns: Set(try tables.columns(of: $0.number).map(foldedName)),
-                        covered: coverage[$0.number]?.columns ?? [])
-                }, among: new.map { .init(name: $0.0, columns: try columns(of: $0.0)) }, before)
+            let successors = try evidence.successors(
+                of: former(gone), among: new.map { .init(name: $0.0, columns: try columns(of: $0.0)) }, before)
             let owner = Dictionary(successors.map { (foldedName($1), travelling[$0]) }) { first, _ in first }
             present = present.map { ($0.0, owner: owner[foldedName($0.0)] ?? $0.owner) }
         }
@@ -65,11 +60,32 @@ struct RenamedTables {
                 try tables.columns(of: entry.number).map(foldedName))
         }
         let described = try present.map { name, owner in
-            TableNaming.Present(name: name, owner: owner, columns: try columns(of: name))
+            let isOther = try owner.map { owner in
+                // The table took the name of a dropped one.
+                let dropped = wereHere.filter { owners[$0.number] == nil && equalNames(before.local($0.name), name) }
+                if dropped.isEmpty || equalNames(before.local(owner), name) { return false }
+                let number = byName[foldedName(name)]
+                if try number.map(evidence.isEstablished) ?? false { return true }
+                let taker = TableEvidence.New(name: name, columns: try columns(of: name))
+                return try former(dropped).contains { try evidence.verdict($0, taker, before) == .different }
+            }
+            return TableNaming.Present(
+                name: name, owner: owner, columns: try columns(of: name), isOther: isOther ?? false)
         }
         let formerly = Set(wereHere.map { foldedName($0.name) })
         let names = TableNaming(described, registered: registered, wereHere: formerly, before).decided()
         if names != before { try names.save(MetaTable(connection: connection)) }
+    }
+
+    /// Registered tables as the last look left them.
+    private func former(_ entries: [RegisteredTables.Entry]) throws -> [TableEvidence.Gone] {
+        let coverage = try UnseenTables(connection).coverage()
+        let tables = RegisteredTables(connection)
+        return try entries.map {
+            .init(
+                number: $0.number, name: $0.name, columns: Set(try tables.columns(of: $0.number).map(foldedName)),
+                covered: coverage[$0.number]?.columns ?? [])
+        }
     }
 
     private func columns(of table: String) throws -> Set<String> {

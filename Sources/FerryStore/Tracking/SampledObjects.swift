@@ -6,7 +6,7 @@ import FerrySchema
 /// Some objects of a table whose rows are as packed: evidence of what a migration did (`ColumnEvidence`, `TableEvidence`).
 struct SampledObjects {
     /// The most rows that are compared.
-    private static let maximumRows = 64
+    static let maximumRows = 64
 
     private let access: StoreAccess
 
@@ -25,6 +25,11 @@ struct SampledObjects {
             found.append((id, state))
         }
         return found
+    }
+
+    /// The keys of some objects with plain rows, whatever changed since.
+    func keys(of table: TrackedTable) throws -> [[FieldValue]] {
+        try objects(of: table).map { try access.objects(of: table.id).load($0).key }
     }
 
     private func objects(of table: TrackedTable) throws -> [ObjectID] {

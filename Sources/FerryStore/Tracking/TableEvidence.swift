@@ -6,6 +6,7 @@ import FerrySchema
 /// but rows tells which table a new one is.
 ///
 /// Rows are compared with their object checksums. Rows that a migration changed too are no evidence, so most rows must be as before.
+/// Where a column is gone, or all rows have unsent changes, the keys tell.
 struct TableEvidence {
     private let connection: SQLConnection
     private let surroundings: StoreAccess.Surroundings
@@ -39,7 +40,10 @@ struct TableEvidence {
         var found: [(number: Int, name: String)] = []
         for table in gone {
             for candidate in new where TableNaming.areAlike(table.columns, candidate.columns) {
-                if try isContinued(table, candidate, names) { found.append((table.number, candidate.name)) }
+                switch try verdict(table, candidate, names) {
+                case .same, .sameKeys: found.append((table.number, candidate.name))
+                case .different, .unknown: break
+                }
             }
         }
         let byNumber = Dictionary(grouping: found, by: \.number)
@@ -50,33 +54,75 @@ struct TableEvidence {
         }
     }
 
-    /// True if most rows of a new table are rows of a former table, or both have the same columns and no row.
-    private func isContinued(_ gone: Gone, _ new: New, _ names: TableNames) throws -> Bool {
+    /// What rows say of a new table and a former table.
+    enum Verdict {
+        /// Most rows are as before, or both have the same columns and no row.
+        case same
+        /// Most keys are as before, and the values cannot be compared.
+        case sameKeys
+        case different
+        /// There are no rows to compare.
+        case unknown
+    }
+
+    /// Compares the rows of a table with a former table's objects.
+    /// - Parameter names: the names until now.
+    func verdict(_ gone: Gone, _ new: New, _ names: TableNames) throws -> Verdict {
         var names = names
         names.set(new.name, for: gone.name)
         let registry = try Registry(connection, SchemaReader(connection: connection).read(names))
-        guard let table = registry.tables[gone.number], table.isLocal else { return false }
+        guard let table = registry.tables[gone.number], table.isLocal else { return .unknown }
         let access = try StoreAccess(connection, registry: registry, surroundings)
         let covered = Set(gone.covered)
         let sample = try SampledObjects(access).rows(of: table, covering: covered)
         let former = Set(table.columns.filter { covered.contains($0.id) }.map { foldedName($0.name) })
-        if sample.isEmpty {
+        // A column that is gone leaves the checksum without an answer.
+        let isComparable = former.isSubset(of: new.columns)
+        if isComparable, !sample.isEmpty {
+            let hashes = ObjectChecksums(table, covering: covered)
+            let translator = ReferenceTranslator(access)
+            let same = try sample.count { id, state in
+                guard let own = try access.reader(of: table.id).read(state.key) else { return false }
+                let portable = try translator.values(own, table)
+                return hashes.check(id, state.registers, { portable[$0] }) == state.check
+            }
+            return same * 2 > sample.count ? .same : .different
+        }
+        let keys = try SampledObjects(access).keys(of: table)
+        if keys.isEmpty {
             // A mapped key is no column that travels.
             let columns = table.isMapped ? former.union(table.keyColumns.map(foldedName)) : former
             return try columns == new.columns && !hasRows(table.objectTable, "state IS NOT NULL")
-                && !hasRows(table.quotedName)
+                && !hasRows(table.quotedName) ? .same : .unknown
         }
-        let hashes = ObjectChecksums(table, covering: covered)
-        let translator = ReferenceTranslator(access)
-        // A column that is gone leaves the checksum without an answer. A key that devices do not choose tells enough then.
-        let isKeyEnough = !table.isMapped && !former.isSubset(of: new.columns)
-        var same = 0
-        for (id, state) in sample {
-            guard let own = try access.reader(of: table.id).read(state.key) else { continue }
-            let portable = try translator.values(own, table)
-            if isKeyEnough || hashes.check(id, state.registers, { portable[$0] }) == state.check { same += 1 }
+        let present = try keys.count { try access.reader(of: table.id).read($0) != nil }
+        if present * 2 <= keys.count { return .different }
+        // A key that devices do not choose tells enough. Small integers are in every table, so both must be of much the same size.
+        if !table.isMapped { return .same }
+        let rows = try connection.count("SELECT count(*) FROM \(table.quotedName)")
+        let objects = try connection.count(
+            "SELECT count(*) FROM \(table.objectTable) WHERE \(Visibility.way) = \(Visibility.row.rawValue)")
+        return rows <= objects * 2 ? .sameKeys : .different
+    }
+
+    /// How old a row is before its table counts as no table of a migration under way, in milliseconds.
+    private static let migrationMilliseconds: Int64 = 600_000
+
+    /// True if a table has long been a table of its own: the table was there before Ferry's own tables, which come with the container, or a
+    /// row is older than any migration under way.
+    func isEstablished(_ number: Int) throws -> Bool {
+        let own = try RegisteredTables(connection).all().filter { isFerryName($0.name) }.map(\.number).min()
+        if let own, number < own { return true }
+        let latest = surroundings.clock.milliseconds() - Self.migrationMilliseconds
+        let devices = try DeviceNumbers(connection)
+        let states = try connection.rows(
+            "SELECT state FROM \(OwnNames.objects)\(number) WHERE state IS NOT NULL LIMIT \(SampledObjects.maximumRows)"
+        )
+        return try states.contains { row in
+            guard case .blob(let bytes) = row[0] else { return false }
+            let inserted = try StateCodec.decodeInsertion(Array(bytes), device: { try devices.device($0) })
+            return inserted.map { !$0.time.isKnown || $0.time.milliseconds < latest } ?? false
         }
-        return same * 2 > sample.count
     }
 
     private func hasRows(_ table: String, _ condition: String = "1") throws -> Bool {

@@ -82,6 +82,75 @@ final class RenamedTableTests: XCTestCase {
         try fleet.assertSettled("SELECT name FROM thing ORDER BY name", "here\nthere\n")
     }
 
+    /// A column that is gone leaves no checksum to compare.
+    func testARenamedTableThatIsMadeAnewWithoutAColumnGoesOn() throws {
+        let rebuild = """
+            CREATE TABLE n(id INTEGER PRIMARY KEY, name TEXT); INSERT INTO n SELECT id, name FROM thing; DROP TABLE thing;
+            ALTER TABLE n RENAME TO thing
+            """
+        let fleet = try makeFleet(
+            """
+            CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT, size INT);
+            INSERT INTO item VALUES (1, 'one', 1), (2, 'two', 2), (3, 'three', 3);
+            """)
+        // One device skips a version.
+        try fleet.shell(1, "BEGIN; \(rename); \(rebuild); COMMIT")
+        try fleet.settle()
+        try fleet.shell(0, rename)
+        try fleet.settle()
+        try fleet.shell(0, "BEGIN; \(rebuild); COMMIT")
+        try fleet.settle()
+        try fleet.shell(1, "INSERT INTO thing VALUES (4, 'four'); UPDATE thing SET name = 'TWO' WHERE id = 2")
+        try fleet.assertSettled(things, "1|one\n2|TWO\n3|three\n4|four\n")
+    }
+
+    func testARenamedTableThatIsMadeAnewWhileAllRowsWaitGoesOn() throws {
+        let migration = """
+            BEGIN; \(rename); CREATE TABLE n(id INTEGER PRIMARY KEY, name TEXT, made TEXT);
+            INSERT INTO n SELECT *, '2026' FROM thing; DROP TABLE thing; ALTER TABLE n RENAME TO thing; COMMIT
+            """
+        for first in [0, 1] {
+            let fleet = try makeFleet()
+            try fleet.shell(0, "UPDATE item SET name = upper(name)")
+            for device in [first, 1 - first] {
+                try fleet.shell(device, migration)
+                _ = try fleet.replicas[device].sync()
+            }
+            try fleet.assertSettled(things, "1|ONE\n2|TWO\n3|THREE\n")
+        }
+    }
+
+    /// Both tables travelled. The second table takes the name of the first one, and its rows stay its rows.
+    func testATableTakesTheNameOfADroppedOne() throws {
+        let take = "BEGIN; DROP TABLE item; ALTER TABLE item_2 RENAME TO item; COMMIT"
+        let contents = [
+            "INSERT INTO item_2 VALUES (1, 'eins', 1), (2, 'zwei', 2)", "INSERT INTO item_2 SELECT *, 0 FROM item",
+            "INSERT INTO item_2 SELECT *, 0 FROM item; INSERT INTO item_2 VALUES (4, 'four', 4)",
+        ]
+        for content in contents {
+            let fleet = try makeFleet(
+                """
+                CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT); \(rows)
+                CREATE TABLE item_2(id INTEGER PRIMARY KEY, name TEXT, size INT); \(content);
+                """)
+            let count = try fleet.shell(0, "SELECT count(*) FROM item_2")
+            try fleet.shell(0, take)
+            try fleet.settle()
+            try fleet.shell(1, "UPDATE item_2 SET name = 'TWO' WHERE id = 2")
+            try fleet.settle()
+            try fleet.shell(1, take)
+            try fleet.settle()
+            try fleet.shell(0, "UPDATE item SET size = 9 WHERE id = 1")
+            try fleet.settle()
+            for device in 0...1 {
+                XCTAssertEqual(try fleet.shell(device, "SELECT count(*) FROM item"), count, content)
+                XCTAssertEqual(try fleet.shell(device, "SELECT name FROM item WHERE id = 2"), "TWO\n", content)
+                XCTAssertEqual(try fleet.shell(device, "SELECT size FROM item WHERE id = 1"), "9\n", content)
+            }
+            try fleet.assertSoundAndInStep()
+        }
+    }
+
     func testATableWithOtherRowsIsAnotherTable() throws {
         let fleet = try makeFleet()
         let migration = """

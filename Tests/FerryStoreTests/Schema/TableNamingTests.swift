@@ -46,6 +46,15 @@ final class TableNamingTests: XCTestCase {
         XCTAssertEqual(names(third, registered: ["item", "item (2)"], found), found)
     }
 
+    func testATableTakesTheNameOfADroppedOne() {
+        let taker = present("item", "item_2")
+        XCTAssertEqual(
+            names([taker], registered: ["item", "item_2"]), [:], "a rebuild, and Ferry looked in the middle")
+        var other = taker
+        other.isOther = true
+        XCTAssertEqual(names([other], registered: ["item", "item_2"]), ["item_2": "item"])
+    }
+
     func testATableMadeAnewUnderTheFormerNameIsTheTable() {
         let half = [present("old_item", "item"), present("item", nil, ["id", "name", "size", "more"])]
         XCTAssertEqual(names(half, registered: ["item"]), [:])
