@@ -361,10 +361,10 @@ import FerrySQL
 }
 
 extension TrackedColumn {
-    /// The present value of the column's default, as SQLite evaluates it; `nil` without a default.
+    /// The present value of the column's default, as SQLite evaluates and stores it: 0 in a REAL column is 0.0. `nil` without a default.
     package func defaultValue(_ connection: SQLConnection) throws -> FieldValue? {
         guard let defaultSQL else { return nil }
-        return try connection.firstValue("SELECT \(defaultSQL)") ?? .null
+        return try (connection.firstValue("SELECT \(defaultSQL)") ?? .null).taken(by: affinity)
     }
 }
 

@@ -32,7 +32,7 @@ struct BeforeImageTable {
     /// What rows that were deleted before Ferry knew a column showed in it: its default, as all rows that are older than a column.
     private func defaults(of columns: [TrackedColumn]) throws -> [(name: String, value: FieldValue)] {
         try columns.compactMap { column in
-            try column.defaultValue(connection).map { ("c\(column.id)", $0.taken(by: column.affinity)) }
+            try column.defaultValue(connection).map { ("c\(column.id)", $0) }
         }
     }
 

@@ -109,7 +109,8 @@ struct ColumnEvidence {
     /// The default of a column; NULL where this process cannot compute it.
     private func value(ofDefault column: SchemaColumn) throws -> FieldValue {
         do {
-            return try column.defaultSQL.flatMap { try connection.firstValue("SELECT \($0)") } ?? .null
+            let value = try column.defaultSQL.flatMap { try connection.firstValue("SELECT \($0)") } ?? .null
+            return value.taken(by: column.affinity)
         } catch let error as FerryError where [.missingFunction, .database].contains(error.code) {
             return .null
         }
