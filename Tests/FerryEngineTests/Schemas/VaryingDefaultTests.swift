@@ -42,13 +42,15 @@ final class VaryingDefaultTests: XCTestCase {
     /// A column may store its default in another form than the schema's text.
     func testADefaultOfAnotherFormIsSentByNobody() throws {
         let columns = [
-            "REAL DEFAULT 0", "INTEGER NOT NULL DEFAULT '0'", "TEXT DEFAULT 5", "NUMERIC DEFAULT 5.0", "DECIMAL(10, 2) DEFAULT '1.50'",
+            "REAL DEFAULT 0", "INTEGER NOT NULL DEFAULT '0'", "TEXT DEFAULT 5", "NUMERIC DEFAULT 5.0",
+            "DECIMAL(10, 2) DEFAULT '1.50'",
             "BOOLEAN DEFAULT 'false'", "REAL DEFAULT -1",
         ]
         for column in columns {
             for isRebuilt in [false, true] {
                 let fleet = try Fleet.two(
-                    "CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT); INSERT INTO item VALUES (1, 'one'), (2, 'two');")
+                    "CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT); INSERT INTO item VALUES (1, 'one'), (2, 'two');"
+                )
                 let migration =
                     isRebuilt
                     ? """
@@ -57,7 +59,8 @@ final class VaryingDefaultTests: XCTestCase {
                     """ : "ALTER TABLE item ADD COLUMN more \(column)"
                 for device in 0...1 {
                     try fleet.shell(device, migration)
-                    XCTAssertEqual(try fleet.replicas[device].sync().published.changes, 0, "\(column), rebuilt: \(isRebuilt)")
+                    XCTAssertEqual(
+                        try fleet.replicas[device].sync().published.changes, 0, "\(column), rebuilt: \(isRebuilt)")
                 }
                 try fleet.settle()
                 try fleet.shell(0, "INSERT INTO item(name) VALUES ('three'); UPDATE item SET more = 9 WHERE id = 1")
