@@ -30,6 +30,26 @@ final class DoctorCommandTests: XCTestCase {
         XCTAssertEqual(summary(try findings(workshop, "b.sqlite")), [])
     }
 
+    /// `init` could not name the column: a migration added it later.
+    func testAColumnThatLooksLikeAReferenceIsNamedUntilThereIsAForeignKey() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.sql(
+            "a.sqlite",
+            "CREATE TABLE fan(id INTEGER PRIMARY KEY, artist_id INTEGER, name TEXT); INSERT INTO fan(artist_id) SELECT id FROM artist"
+        )
+        try workshop.succeed("sync", "a.sqlite")
+        XCTAssertEqual(summary(try findings(workshop, "a.sqlite")), ["warning table fan"])
+        try workshop.sql(
+            "a.sqlite",
+            """
+            BEGIN; CREATE TABLE n(id INTEGER PRIMARY KEY, artist_id INTEGER REFERENCES artist, name TEXT);
+            INSERT INTO n SELECT * FROM fan; DROP TABLE fan; ALTER TABLE n RENAME TO fan; COMMIT
+            """)
+        try workshop.succeed("sync", "a.sqlite")
+        XCTAssertEqual(summary(try findings(workshop, "a.sqlite")), [])
+    }
+
     func testADamagedSegmentOfAnotherDeviceIsNamedWithItsFile() throws {
         let workshop = try Workshop()
         try workshop.beginTwo()

@@ -107,6 +107,17 @@ struct StoreExamination {
                         + "plain reference: \(reference.reason).",
                     advice: "No row is hidden or deleted because of it. Nothing need be done."))
         }
+        for reference in try replica.store.undeclaredReferences() {
+            report.add(
+                .init(
+                    .warning, "table \(reference.table)",
+                    "The column \(reference.column) looks like a reference to \(reference.parent), and no foreign key says so. The integers "
+                        + "travel as they are, and other devices may number the rows of \(reference.parent) otherwise.",
+                    advice:
+                        "If the column is a reference, let a migration make the table anew with REFERENCES \(reference.parent), on each "
+                        + "device. A new container can name the column instead: `ferry init … --reference "
+                        + "\(reference.table).\(reference.column)=\(reference.parent)`."))
+        }
         for trigger in try replica.store.leftOutTriggers() {
             report.add(.init(.warning, "database", trigger.problem, advice: LeftOutTrigger.advice))
         }

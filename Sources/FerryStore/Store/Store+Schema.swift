@@ -14,6 +14,17 @@ extension Store {
         }
     }
 
+    /// Returns columns of travelling tables likely to refer to rows with device-specific keys, declared by no foreign key and by nobody: a
+    /// migration may have added these after `init`. Reads at most `ReferenceHints.sampleSize` values of a column.
+    package func undeclaredReferences() throws -> [UndeclaredReference] {
+        try readAccess { access in
+            let schema = try SchemaReader(connection: access.connection).read()
+            let plan = try TrackingPlan(kept: access.connection, schema)
+            return try ReferenceHints(connection: access.connection, schema: schema, tracked: plan.tracked)
+                .find(besides: access.references())
+        }
+    }
+
     /// Returns advice before a Core Data store starts to travel; `nil` where the database is no Core Data store.
     package func coreDataAdvice(_ selection: TableSelection) throws -> CoreDataAdvice? {
         try read { connection in
