@@ -157,6 +157,8 @@ package struct MetaTable {
         case triggers
         /// The rules of each table when triggers were last made, as JSON by the table's number (`TableShape.rules`).
         case rules
+        /// The column affinities of each table when triggers were last made, as JSON by the numbers of table and column.
+        case columnTypes
         /// The first record of a sealed container's membership, in hexadecimal digits; missing for an open container.
         case genesis
     }

@@ -67,7 +67,7 @@ package struct SchemaTable: Sendable {
 
 @usableFromInline package struct SchemaColumn: Sendable {
     /// An affinity, by the rules of https://www.sqlite.org/datatype3.html#determination_of_column_affinity
-    @usableFromInline package enum Affinity: Sendable {
+    @usableFromInline package enum Affinity: String, Codable, Sendable {
         case integer, text, blob, real, numeric
 
         /// A declared type with this affinity.

@@ -13,15 +13,19 @@ package struct UnseenTable: Codable, Sendable {
     package var wasThere: Bool?
     /// True if other constraints decide about the rows than before.
     package var hasOtherRules: Bool?
+    /// The former affinities of columns that have another affinity now; `nil` if a former Ferry did not record them.
+    package var formerTypes: [Int: SchemaColumn.Affinity]?
 
     package init(
-        table: Int, covered: [Int], wasAbsent: Bool, wasThere: Bool? = nil, hasOtherRules: Bool? = nil
+        table: Int, covered: [Int], wasAbsent: Bool, wasThere: Bool? = nil, hasOtherRules: Bool? = nil,
+        formerTypes: [Int: SchemaColumn.Affinity]? = nil
     ) {
         self.table = table
         self.covered = covered
         self.wasAbsent = wasAbsent
         self.wasThere = wasThere
         self.hasOtherRules = hasOtherRules
+        self.formerTypes = formerTypes
     }
 }
 

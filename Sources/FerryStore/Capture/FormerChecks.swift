@@ -10,9 +10,14 @@ struct FormerChecks {
     /// Dropped columns, and new columns: a new column may be a dropped column under a new name.
     private let lost: [Int]
     private let added: [Int]
+    /// The former affinities of the columns with another affinity now; `nil` if unknown.
+    private let formerTypes: [Int: SchemaColumn.Affinity]?
 
-    /// - Parameter covered: the columns covered by the checksums.
-    init(_ table: TrackedTable, covered: [Int]) {
+    /// - Parameters:
+    ///   - covered: the columns covered by the checksums.
+    ///   - formerTypes: the former affinities of the columns with another affinity now; `nil` if unknown.
+    init(_ table: TrackedTable, covered: [Int], formerTypes: [Int: SchemaColumn.Affinity]?) {
+        self.formerTypes = formerTypes
         hashes = ObjectChecksums(table, covering: Set(covered))
         self.covered = Set(covered)
         lost = covered.filter { !table.columns[$0].isLocal }
@@ -56,28 +61,98 @@ struct FormerChecks {
         }
     }
 
-    /// The only written column, if its former value can be guessed: NULL and similar values, or the same value with a
-    /// different type.
-    func onlyChange(
+    /// What explains the difference between a row and its object's checksum.
+    enum Explanation: Equatable {
+        /// There is no difference.
+        case nothing
+        /// A migration converted the columns with these former values, or filled them, and nobody wrote anything.
+        case converted([Int: FieldValue])
+        /// Somebody wrote this column alone.
+        case written(Int)
+        case unknown
+    }
+
+    /// Explains a difference, if the former values can be guessed.
+    /// - Parameters:
+    ///   - difference: the state's checksum minus the known part.
+    ///   - columns: the columns that may have other values than before.
+    func explain(
         _ difference: UInt64, _ state: ObjectState, _ row: ColumnValues, _ columns: [TrackedColumn]
-    ) -> Int? {
-        columns.first { column in
-            guard let value = row[column.id] else { return false }
-            return (Self.usual + Self.variants(of: value)).contains { former in
-                former != value
-                    && isSettled(difference &- change(state, column.id, from: former, to: value), state, row)
+    ) -> Explanation {
+        if isSettled(difference, state, row) { return .nothing }
+        let plain = columns.filter { $0.reference == nil && $0.policy == .lastWriterWins }
+        if let former = conversion(difference, state, row, plain) { return .converted(former) }
+        guard let only = single(difference, state, row, columns, { _ in Self.usual }) else { return .unknown }
+        // Whoever forbids NULL fills the column in the same migration.
+        let isFilled = only.former == .null && !only.column.mayBeNull && only.column.policy == .lastWriterWins
+        return isFilled ? .converted([only.column.id: .null]) : .written(only.column.id)
+    }
+
+    /// Maximum number of combinations of former values to try for a row.
+    private static let maximumCombinations = 512
+
+    /// The former values of the columns that a migration converted, if they explain the difference.
+    private func conversion(
+        _ difference: UInt64, _ state: ObjectState, _ row: ColumnValues, _ columns: [TrackedColumn]
+    ) -> [Int: FieldValue]? {
+        guard let formerTypes else {
+            return single(difference, state, row, columns) { Self.variants(of: $0) }.map { [$0.column.id: $0.former] }
+        }
+        var left = Self.maximumCombinations
+        let changed = columns.compactMap { column -> Conversion? in
+            guard let type = formerTypes[column.id], let value = row[column.id] else { return nil }
+            let formers = (Self.variants(of: value) + Self.usual).filter { $0 != value && $0.isStored(by: type) }
+            return Conversion(column: column.id, value: value, formers: formers)
+        }
+        return converted(difference, changed[...], state, row, &left)
+    }
+
+    /// A column with another type, its value, and the values that it may have had.
+    private struct Conversion {
+        var column: Int
+        var value: FieldValue
+        var formers: [FieldValue]
+    }
+
+    /// - Parameter left: the number of combinations still to try.
+    private func converted(
+        _ difference: UInt64, _ conversions: ArraySlice<Conversion>, _ state: ObjectState, _ row: ColumnValues,
+        _ left: inout Int
+    ) -> [Int: FieldValue]? {
+        guard let first = conversions.first else {
+            left -= 1
+            return isSettled(difference, state, row) ? [:] : nil
+        }
+        for former in first.formers + [first.value] where left > 0 {
+            let rest = difference &- change(state, first.column, from: former, to: first.value)
+            guard var found = converted(rest, conversions.dropFirst(), state, row, &left) else { continue }
+            if former != first.value { found[first.column] = former }
+            return found
+        }
+        return nil
+    }
+
+    /// The only column that explains a difference, with its former value.
+    /// - Parameter guesses: the possible former values, by the present value.
+    private func single(
+        _ difference: UInt64, _ state: ObjectState, _ row: ColumnValues, _ columns: [TrackedColumn],
+        _ guesses: (FieldValue) -> [FieldValue]
+    ) -> (column: TrackedColumn, former: FieldValue)? {
+        for column in columns {
+            guard let value = row[column.id] else { continue }
+            for former in guesses(value) where former != value {
+                let rest = difference &- change(state, column.id, from: former, to: value)
+                if isSettled(rest, state, row) { return (column, former) }
             }
-        }?.id
+        }
+        return nil
     }
 
     /// The value under different types.
     private static func variants(of value: FieldValue) -> [FieldValue] {
         switch value {
-        case .integer(let integer): [.text(Array("\(integer)".utf8)[...]), .real(Double(integer))]
-        case .real(let real): Int64(exactly: real).map { [.integer($0), .text(Array("\(real)".utf8)[...])] } ?? []
-        case .text(let bytes):
-            Int64(String(decoding: bytes, as: UTF8.self)).map { [.integer($0), .real(Double($0)), .blob(bytes)] }
-                ?? [.blob(bytes)]
+        case .integer, .real: [.integer, .real, .text].map { value.taken(by: $0) }
+        case .text(let bytes): [value.taken(by: .integer), value.taken(by: .real), .blob(bytes)]
         case .blob(let bytes): [.text(bytes)]
         case .null, .reference: []
         }

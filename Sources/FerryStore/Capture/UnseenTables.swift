@@ -54,6 +54,26 @@ struct UnseenTables {
         return rules
     }
 
+    // MARK: Types
+
+    /// Saves the affinities of each table's columns. A missing table and a missing column keep theirs.
+    /// - Returns: for each table the former affinities of the columns with another affinity now; nothing for a table without any record.
+    func recordTypes(_ registry: Registry) throws -> [Int: [Int: SchemaColumn.Affinity]] {
+        let known: [String: [String: SchemaColumn.Affinity]] = try meta.json(.columnTypes) ?? [:]
+        var present = known
+        var changed: [Int: [Int: SchemaColumn.Affinity]] = [:]
+        for table in registry.tables.values where table.isLocal {
+            let former = known["\(table.id)"]
+            if former != nil { changed[table.id] = [:] }
+            for column in table.localColumns {
+                present["\(table.id)", default: [:]]["\(column.id)"] = column.affinity
+                if let type = former?["\(column.id)"], type != column.affinity { changed[table.id]?[column.id] = type }
+            }
+        }
+        if present != known { try meta.set(.columnTypes, json: present) }
+        return changed
+    }
+
     private func counts() throws -> [Int: (triggers: Int, hasInsert: Bool)] {
         var names: [Int: String] = [:]
         let renamed = try TableNames.load(connection)

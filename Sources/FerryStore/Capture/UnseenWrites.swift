@@ -40,7 +40,7 @@ struct UnseenWrites {
         hasOtherRules = unseen.hasOtherRules ?? false
         objects = access.objects(of: table.id)
         translator = ReferenceTranslator(access)
-        checks = FormerChecks(table, covered: unseen.covered)
+        checks = FormerChecks(table, covered: unseen.covered, formerTypes: unseen.formerTypes)
         let known = Set(unseen.covered)
         let key = Set(table.keyColumnIDs)
         columns = table.localColumns.filter { (known.contains($0.id) || unseen.wasAbsent) && !key.contains($0.id) }
@@ -216,14 +216,37 @@ struct UnseenWrites {
             else { continue }
             difference &-= checks.change(state, column, from: shown, to: value)
         }
-        let isSettled = checks.isSettled(difference, state, own)
-        if !isSettled, let single = checks.onlyChange(difference, state, own, open) {
-            written.insert(single)
-        } else if !isSettled {
-            _ = try append(review: open.map(\.id), key)
+        let reviewed: [Int]
+        switch checks.explain(difference, state, own, open) {
+        case .nothing: reviewed = []
+        case .converted(let former): reviewed = try keepConverted(former, state, own)
+        case .written(let column):
+            written.insert(column)
+            reviewed = []
+        case .unknown: reviewed = open.map(\.id)
         }
+        let isReviewed = try append(review: reviewed, key)
         if !written.isEmpty { try append(.update, columns: written.sorted(), key) }
-        return !isSettled && !open.isEmpty || !written.isEmpty
+        return isReviewed || !written.isEmpty
+    }
+
+    /// Keeps former values beside the row where the column itself converts them: they are what travels, as a value that another device
+    /// wrote under the former type.
+    /// - Returns: the columns that a migration converted otherwise, as by CAST.
+    private func keepConverted(
+        _ former: [Int: FieldValue], _ known: ObjectState, _ row: ColumnValues
+    ) throws -> [Int] {
+        var state = known
+        var others: [Int] = []
+        for (column, value) in former.sorted(by: { $0.key < $1.key }) {
+            if value.taken(by: table.columns[column].affinity) == row[column] {
+                state.kept.fields[column] = value
+            } else {
+                others.append(column)
+            }
+        }
+        if state.kept != known.kept { try objects.save(state) }
+        return others
     }
 
     /// The key as the row has it: a rebuild may have spelled a text otherwise, and both are one to SQLite.

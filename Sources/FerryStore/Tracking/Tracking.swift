@@ -149,6 +149,7 @@ struct Tracking {
         if !renamed.isEmpty || !remade.isEmpty { registry = try Registry(connection, schema) }
         if !columnNames.moved.isEmpty { news.moved = columnNames.moved }
         let ruled = try unseen.recordRules(registry, schema)
+        let formerTypes = try unseen.recordTypes(registry)
         let returned = returnedColumns(registry, registered, coverage.mapValues(\.columns))
         if isPacked { try meanings.appendRewritten(registry) } else { try meanings.recordRewritten(registry) }
         try PendingTable(connection).widen(to: registry.keyWidth)
@@ -175,7 +176,8 @@ struct Tracking {
                 news.unseen.append(
                     UnseenTable(
                         table: table.id, covered: covered?.columns ?? [], wasAbsent: !(covered?.isShown ?? false),
-                        wasThere: covered.map { !$0.columns.isEmpty }, hasOtherRules: ruled.contains(table.id)))
+                        wasThere: covered.map { !$0.columns.isEmpty }, hasOtherRules: ruled.contains(table.id),
+                        formerTypes: formerTypes[table.id]))
             }
         }
         // Triggers that followed a renamed table record nothing useful.
