@@ -249,6 +249,7 @@ final class DocumentsCommandTests: XCTestCase {
         try FileManager.default.createDirectory(atPath: workshop.path("Ma"), withIntermediateDirectories: false)
         try Data("text".utf8).write(to: URL(fileURLWithPath: workshop.path("Ma/file")))
         try workshop.succeed("documents", "a.sqlite", "mirror", "Ma")
+        try workshop.succeed("sync", "a.sqlite")
         let watch = try Watch(workshop, arguments: ["watch", "a.sqlite"], hasWarnings: true)
         func lines(until word: String) -> [String] {
             var lines: [String] = []
