@@ -22,9 +22,9 @@ struct DevicesPage {
             let held =
                 device.holdsBackSegments == 0
                 ? "" : "\(Wording.count(device.holdsBackSegments, "file")), \(Wording.bytes(device.holdsBackBytes))"
-            table.add(
-                device.name, id, age, Wording.grouped(device.behind), Wording.grouped(device.unacknowledged), held,
-                state(device))
+            // Without the container nothing tells how far another device has read.
+            let unacknowledged = report.reachable ? Wording.grouped(device.unacknowledged) : ""
+            table.add(device.name, id, age, Wording.grouped(device.behind), unacknowledged, held, state(device))
         }
         var lines = table.lines(console.style)
         if !report.reachable {

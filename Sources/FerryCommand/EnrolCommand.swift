@@ -28,6 +28,8 @@ struct EnrolCommand: DatabaseCommand {
     func perform(_ console: Console) throws {
         let replica = try Replica(path: argument.database)
         let folder = replica.identity.containerPath
+        // With the recovery code a member may remove all others.
+        if !enrolling.removeOthers { try replica.checkNeedsEnrolment() }
         guard let (enrolment, way) = try enrolling.enrolment(in: folder, console) else {
             throw FerryError(
                 .invalidArgument, "The container is open: `ferry sync` is all that the database needs.", path: folder)

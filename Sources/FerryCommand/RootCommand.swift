@@ -23,7 +23,8 @@ struct RootCommand: ParsableCommand {
 
             Exit status: 0 done; 1 nothing under that key or number; 64 wrong usage; 65 bad data; 66 no database there; \
             69 container not reachable; 70 a bug in Ferry; 73 exists already; 74 reading or writing failed; \
-            75 busy, or not let in yet: try again; 77 no permission: a key or code is missing, or a device was removed. With --json, errors are {"error": {"code", "message"}} on standard output.
+            75 busy, or not let in yet: try again; 77 no permission: a key or code is missing, or a device was removed; 78 no credentials for an object storage. \
+            With --json, errors are {"error": {"code", "message"}} on standard output.
 
             Shell completions: ferry --generate-completion-script bash|zsh|fish
             """,

@@ -268,8 +268,10 @@ struct StatusPage {
         var table = TextTable("Other device", "Behind#", "Unacknowledged#", "Last seen", "State")
         for device in report.devices {
             let age = device.lastSeenMilliseconds.map { Wording.age(sinceMilliseconds: $0, now: now) } ?? "never"
+            // Without the container nothing tells how far another device has read.
+            let unacknowledged = report.container.problem == nil ? Wording.grouped(device.unacknowledged) : ""
             table.add(
-                labels[device.id], Wording.grouped(device.behind), Wording.grouped(device.unacknowledged), age,
+                labels[device.id], Wording.grouped(device.behind), unacknowledged, age,
                 [Self.standing(device, age: age), successors(device)].filter { !$0.isEmpty }.joined(separator: "; "))
         }
         return [""] + table.lines(style)
@@ -292,10 +294,10 @@ struct StatusPage {
         -> String
     {
         switch standing {
-        case .inStep: "in step as of \(age)"
-        case .behind: "behind by \(behind)"
-        case .ahead: "ahead by \(ahead)"
-        case .apart: "behind by \(behind), ahead by \(ahead)"
+        case .inStep: age == Wording.inTheFuture ? "in step, by its clock \(age)" : "in step as of \(age)"
+        case .behind: "has \(behind) not read here"
+        case .ahead: "lacks \(ahead)"
+        case .apart: "has \(behind) not read here, lacks \(ahead)"
         case .differs: "differs"
         case .waits: "has the same changes; rows wait for the app"
         case .unproven: "has the same changes, not compared"

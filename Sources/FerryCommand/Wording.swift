@@ -51,11 +51,14 @@ enum Wording {
 
     static func duration(milliseconds: Int64) -> String { duration(Double(milliseconds) / 1000) }
 
+    /// The age where the other device's clock is ahead.
+    static let inTheFuture = "in the future"
+
     /// `just now`, `5 minutes ago`, `yesterday`'s worth in hours, then days; `in the future` where a clock is wrong.
     static func age(sinceMilliseconds then: Int64, now: Int64) -> String {
         let seconds = now.milliseconds(since: then) / 1000
         switch seconds {
-        case ..<(-60): return "in the future"
+        case ..<(-60): return inTheFuture
         case ..<10: return "just now"
         case ..<60: return count(Int(seconds), "second") + " ago"
         case ..<3600: return count(Int(seconds / 60), "minute") + " ago"

@@ -80,6 +80,8 @@ protocol ChangeEventSource: Sendable {
     func update(_ interests: [String: WatchInterest]) -> Bool
     /// True if the last try to watch a directory failed, or a watch was lost: `update` tries again.
     var isIncomplete: Bool { get }
+    /// How many directories could not be watched at the last try because the system's limit of watches is reached.
+    var unwatchedCount: Int { get }
     /// Takes all pending events; never blocks.
     /// - Returns: true if any event is of interest.
     func drain() -> Bool
@@ -132,6 +134,9 @@ package final class ChangeWatcher: ChangeWatching {
 
     /// True if a directory could not be watched at the last try: it is missing, or the system's limit of watches is reached.
     package var isIncomplete: Bool { events?.isIncomplete ?? true }
+
+    /// How many directories could not be watched at the last try because the system's limit of watches is reached.
+    package var unwatchedCount: Int { events?.unwatchedCount ?? 0 }
 
     package func setDirectories(_ paths: [String], files: [String]) {
         let interests = WatchInterest.all(directories: paths, files: files)

@@ -68,9 +68,7 @@ package struct Container: Sendable {
         let existing = try backend.list("", after: nil)
         let (path, noun) = (backend.describe(""), backend.answersFromListing ? "place" : "folder")
         if existing.contains(ContainerDescription.fileName) {
-            throw FerryError(
-                .containerExists, "The \(noun) \(path) holds a container already. Join it, or choose another \(noun).",
-                path: path)
+            throw FerryError.containerExists(at: path, isFolder: !backend.answersFromListing)
         }
         if let sign = existing.first(where: isSignOfArrival) {
             throw FerryError(
@@ -81,9 +79,12 @@ package struct Container: Sendable {
         let bytes = try details.encoded()
         try backend.writeOnce(ContainerDescription.fileName, bytes)
         // Of two processes that create the container at once, the later marker stays; the other process finds out here.
-        let container = try open(backend, expecting: Container(details: details, backend: backend).pin)
+        let present = try open(backend)
+        guard present.details == details else {
+            throw FerryError.containerExists(at: path, isFolder: !backend.answersFromListing)
+        }
         try backend.completeCreation()
-        return container
+        return present
     }
 
     /// Opens the container in a folder; changes nothing. A sealed container needs a seal before its files can be read
@@ -327,7 +328,7 @@ package struct Container: Sendable {
         backend.haveVersions(versions, below: Self.devicesDirectory)
     }
 
-    static func directory(of device: DeviceID) -> String { devicesDirectory + "/" + device.hex }
+    package static func directory(of device: DeviceID) -> String { devicesDirectory + "/" + device.hex }
     static func segmentsDirectory(of device: DeviceID) -> String {
         devicesDirectory + "/" + segmentsPath(of: device)
     }
@@ -348,6 +349,14 @@ package struct Container: Sendable {
 }
 
 extension FerryError {
+    /// The error where somebody wants to make a container in a container's place.
+    static func containerExists(at path: String, isFolder: Bool) -> FerryError {
+        let noun = isFolder ? "folder" : "place"
+        return FerryError(
+            .containerExists, "The \(noun) \(path) holds a container already. Join it, or choose another \(noun).",
+            path: path)
+    }
+
     /// The same error with a path, unless the error has a path. A file beyond its size limit is a damaged file.
     fileprivate func locating(_ path: String?, limitMeansDamage: Bool) -> FerryError {
         var error = self

@@ -18,6 +18,8 @@ final class InotifySource: ChangeEventSource {
         var paths: [String: Int32] = [:]
         /// Paths that could not be watched at the last try.
         var missing: Set<String> = []
+        /// Those of them for which the system had no watch left.
+        var unwatched: Set<String> = []
     }
 
     private static let mask = UInt32(
@@ -46,6 +48,7 @@ final class InotifySource: ChangeEventSource {
                 state.interests[watch] = nil
             }
             state.missing.formIntersection(interests.keys)
+            state.unwatched = []
             var hasAppeared = false
             for (path, interest) in interests {
                 if let watch = state.paths[path] {
@@ -55,6 +58,7 @@ final class InotifySource: ChangeEventSource {
                 let watch = inotify_add_watch(descriptor, path, Self.mask)
                 // Missing, or the user's limit of watches is reached: tried again at the next wait.
                 guard watch >= 0 else {
+                    if errno == ENOSPC { state.unwatched.insert(path) }
                     state.missing.insert(path)
                     continue
                 }
@@ -70,6 +74,8 @@ final class InotifySource: ChangeEventSource {
     }
 
     var isIncomplete: Bool { state.withLock { !$0.missing.isEmpty } }
+
+    var unwatchedCount: Int { state.withLock { $0.unwatched.count } }
 
     func drain() -> Bool {
         var isOfInterest = false

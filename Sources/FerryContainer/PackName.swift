@@ -16,6 +16,12 @@ package struct PackName: Hashable, Sendable {
         self.id = id
     }
 
+    /// Reads the name at the end of a path.
+    init?(path: String) {
+        guard let name = path.split(separator: "/").last else { return nil }
+        self.init(String(name))
+    }
+
     /// The name as a file has it, in lower case.
     package var fileName: String { id.hex + Self.suffix }
 }

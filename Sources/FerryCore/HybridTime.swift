@@ -37,7 +37,7 @@
     @inlinable
     package static func < (left: HybridTime, right: HybridTime) -> Bool { left.rawValue < right.rawValue }
 
-    /// The time of pre-existing rows of a database that joins: earlier than anything written since. Such rows fill gaps
+    /// The last time of pre-existing rows of a database that joins: earlier than anything written since. Such rows fill gaps
     /// and overwrite nothing.
     @inlinable package static var unknown: HybridTime { HybridTime(milliseconds: 1) }
     /// The first time that does not give way.
@@ -47,6 +47,10 @@
     /// theirs. For the same reason its insertions count as younger than all others (`Stamp.isOlder`).
     @inlinable package var givesWay: Bool { rawValue > 0 && rawValue < 1 << 15 }
 
+    /// The ticks between the times of two joins. A database with a new ID sends its rows again a tick later, and stays below the
+    /// rows of an earlier join.
+    private static let joiningTicks: UInt64 = 16
+
     /// The time for the rows of a database that joins.
     /// - Parameters:
     ///   - givingWay: true if the container's rows count.
@@ -54,8 +58,8 @@
     ///     databases share the last time, and the devices' IDs decide between them.
     package static func joining(givingWay: Bool, among present: some Sequence<HybridTime>) -> HybridTime {
         let rivals = present.filter { !$0.isKnown && $0.givesWay == givingWay && $0 != .zero }.map(\.rawValue)
-        if givingWay { return HybridTime(rawValue: max((rivals.min() ?? firstThatStays) - 1, 1)) }
-        return HybridTime(rawValue: max((rivals.min() ?? unknown.rawValue + 1) - 1, firstThatStays))
+        let earliest = rivals.min() ?? (givingWay ? firstThatStays : unknown.rawValue)
+        return HybridTime(rawValue: max(earliest, joiningTicks + (givingWay ? 1 : firstThatStays)) - joiningTicks)
     }
     /// True if this is a time of writing.
     @inlinable package var isKnown: Bool { self > .unknown }

@@ -19,7 +19,10 @@ enum S3Verdict: Equatable {
             switch failure.code {
             case "RequestTimeout", "InternalError": self = .again
             case "RequestTimeTooSkewed": self = .correction("clock")
-            case "ExpiredToken", "InvalidToken", "TokenRefreshRequired": self = .correction("credentials")
+            case "ExpiredToken", "InvalidToken", "TokenRefreshRequired", "InvalidAccessKeyId", "InvalidClientTokenId",
+                "UnrecognizedClientException", "SignatureDoesNotMatch":
+                // A person may have replaced a key since the credentials were asked for.
+                self = .correction("credentials")
             default:
                 if let region, !region.isEmpty, failure.code == "AuthorizationHeaderMalformed" || response.status < 400
                 {

@@ -230,6 +230,45 @@ final class DocumentsCommandTests: XCTestCase {
         XCTAssertEqual(concerns.map { $0["kind"] as? String }, ["mirrorRests"])
     }
 
+    func testADirectoryThatCannotBeAMirrorIsNone() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo(isOpen: true)
+        // Root may write everywhere else.
+        try XCTSkipIf(!FileManager.default.fileExists(atPath: "/proc/self"), "this system has no /proc")
+        let refused = try workshop.ferry("documents", "a.sqlite", "mirror", "/proc")
+        XCTAssertEqual(refused.status, 74, refused.errors)
+        XCTAssertEqual(try workshop.succeed("sync", "a.sqlite").errors, "")
+        XCTAssertEqual(try workshop.ferry("status", "a.sqlite", "--check").status, 0)
+        let list = try workshop.succeed("documents", "a.sqlite", "mirror", "--json").json()
+        XCTAssertEqual((list["mirrors"] as? [Any])?.count, 0)
+    }
+
+    func testAWatchTellsOfAMirrorThatIsAwayAndOfNoLackOfWatches() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo(isOpen: true)
+        try FileManager.default.createDirectory(atPath: workshop.path("Ma"), withIntermediateDirectories: false)
+        try Data("text".utf8).write(to: URL(fileURLWithPath: workshop.path("Ma/file")))
+        try workshop.succeed("documents", "a.sqlite", "mirror", "Ma")
+        try workshop.succeed("sync", "a.sqlite")
+        let watch = try Watch(workshop, arguments: ["watch", "a.sqlite"], hasWarnings: true)
+        func lines(until word: String) -> [String] {
+            var lines: [String] = []
+            while let line = watch.line() {
+                lines.append(line)
+                if line.contains(word) { return lines }
+            }
+            XCTFail("no \(word) in \(lines)")
+            return lines
+        }
+        _ = lines(until: "Nothing new.")
+        try FileManager.default.removeItem(atPath: workshop.path("Ma"))
+        _ = lines(until: "the mirror rests")
+        watch.send(SIGTERM)
+        let rest = lines(until: "Ended.")
+        XCTAssertFalse(rest.contains { $0.contains("watches left") }, "\(rest)")
+        XCTAssertEqual(watch.wait(), 0)
+    }
+
     func testAFolderThatIsSetBackGetsTheDocumentsAgain() throws {
         let workshop = try Workshop()
         try workshop.beginTwo(isOpen: true)

@@ -88,6 +88,11 @@ final class RemoteCommandTests: XCTestCase {
         try sync(wrong, status: 77, "accessDenied", "the secret does not belong to the access key")
         let none = ["AWS_ACCESS_KEY_ID": "", "HOME": workshop.folder.path, "AWS_PROFILE": "none"]
         try sync(none, status: 78, "credentialsMissing", "aws configure")
+        for environment in [wrong, none] {
+            let report = try workshop.run([Workshop.binary, "doctor", "a.sqlite"], environment: environment)
+            XCTAssertTrue(report.output.contains("Mend the credentials"), report.output)
+            XCTAssertFalse(report.output.contains("Bring the folder back"), report.output)
+        }
         try storage.control(["deny": ["PUT"]])
         try sync(storage.environment, status: 77, "accessDenied", "write")
         try storage.control(["reset": true, "delete": ["music/container.json"]])

@@ -272,6 +272,9 @@ final class SealedCommandTests: XCTestCase {
         let code = try String(contentsOfFile: workshop.recovery, encoding: .utf8)
         _ = try run(workshop, "laptop", ["devices", "a.sqlite", "remove", "phone"])
         _ = try run(workshop, "phone", ["sync", "b.sqlite"], status: 77)
+        // There is nothing to wait for.
+        let check = try run(workshop, "phone", ["status", "b.sqlite", "--check", "--json"], status: 77).json()
+        XCTAssertEqual((check["concerns"] as? [[String: Any]])?.map { $0["kind"] as? String }, ["noAccess"])
         _ = try run(workshop, "phone", ["enrol", "b.sqlite", "--recovery", "-"], input: code)
         _ = try run(workshop, "phone", ["sync", "b.sqlite"])
         _ = try run(workshop, "laptop", ["sync", "a.sqlite"])
@@ -433,6 +436,36 @@ final class SealedCommandTests: XCTestCase {
         XCTAssertTrue(page.contains("ferry enrol"), page)
     }
 
+    func testAMemberWithItsKeyIsNotEnrolled() throws {
+        let workshop = try beginTwo()
+        let code = try String(contentsOfFile: workshop.recovery, encoding: .utf8)
+        for arguments in [["--recovery", "-"], ["--no-wait"]] {
+            let refused = try run(workshop, "phone", ["enrol", "b.sqlite"] + arguments, input: code, status: 64)
+            XCTAssertTrue(refused.errors.contains("ferry sync"), refused.errors)
+        }
+        _ = try run(workshop, "laptop", ["sync", "a.sqlite"])
+        let report = try run(workshop, "laptop", ["devices", "a.sqlite", "--json"]).json()
+        let devices = report["devices"] as? [[String: Any]]
+        XCTAssertEqual(devices?.compactMap { $0["name"] as? String }, ["laptop", "phone"])
+    }
+
+    func testTheRecoveryCodeOfAFormerMembershipIsNotCalledRight() throws {
+        let workshop = try beginTwo()
+        let former = try String(contentsOfFile: workshop.recovery, encoding: .utf8)
+        let place = workshop.path("anew")
+        _ = try run(workshop, "laptop", ["seal", "a.sqlite", "--anew", "--recovery-to", place])
+        let present = try String(contentsOfFile: place, encoding: .utf8)
+        for code in [former, present] {
+            let told = try run(workshop, "phone", ["keys", "b.sqlite", "check-recovery"], input: code, status: 69)
+            XCTAssertTrue(told.errors.contains("founded anew"), told.errors)
+        }
+        _ = try run(workshop, "laptop", ["keys", "a.sqlite", "check-recovery"], input: present)
+        _ = try run(workshop, "laptop", ["keys", "a.sqlite", "check-recovery"], input: former, status: 77)
+        // An outage is no reason to say nothing.
+        try FileManager.default.moveItem(atPath: workshop.path("shared"), toPath: workshop.path("away"))
+        _ = try run(workshop, "laptop", ["keys", "a.sqlite", "check-recovery"], input: present)
+    }
+
     func testKeysAreListedRotatedAndRenewed() throws {
         let workshop = try beginTwo()
         let before = try run(workshop, "laptop", ["keys", "a.sqlite", "--json"]).json()
@@ -469,6 +502,14 @@ final class SealedCommandTests: XCTestCase {
         let workshop = try beginTwo()
         let report = try run(workshop, "laptop", ["doctor", "a.sqlite"]).output
         XCTAssertTrue(report.contains("2 members"), report)
+        let stray = "0123456789abcdef0123456789abcdef"
+        try FileManager.default.createDirectory(
+            atPath: workshop.path("shared/devices/\(stray)"), withIntermediateDirectories: false)
+        let examined = try run(workshop, "laptop", ["doctor", "a.sqlite", "--json"]).json()
+        let findings = try XCTUnwrap(examined["findings"] as? [[String: Any]])
+        XCTAssertEqual(
+            findings.map { $0["problem"] as? String }, ["A directory of devices/ is of nobody: \(stray)."])
+        try FileManager.default.removeItem(atPath: workshop.path("shared/devices/\(stray)"))
         let asked = try run(workshop, "tablet", ["join", "c.sqlite", "shared", "--no-wait"], status: 75)
         XCTAssertTrue(asked.output.contains("ferry approve"), asked.output)
         XCTAssertTrue(try run(workshop, "laptop", ["doctor", "a.sqlite"]).output.contains("asks to be let in"))

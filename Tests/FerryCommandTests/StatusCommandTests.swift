@@ -98,10 +98,24 @@ final class StatusCommandTests: XCTestCase {
         let output = try workshop.succeed("status", "a.sqlite").output
         XCTAssertTrue(
             output.hasPrefix("Everything is sent and received here; phone has not read all of it yet.\n"), output)
-        XCTAssertTrue(output.contains("ahead by 1 set of changes"), output)
+        XCTAssertTrue(output.contains("lacks 1 set of changes"), output)
         XCTAssertTrue(try workshop.succeed("status", "b.sqlite").output.contains("Run ferry sync b.sqlite"))
         try workshop.succeed("sync", "b.sqlite")
         XCTAssertTrue(try workshop.succeed("status", "a.sqlite").output.hasPrefix("Everything is in step.\n"))
+    }
+
+    func testAnOutageForgetsNoDevice() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        for _ in 0..<2 { for name in ["a.sqlite", "b.sqlite"] { try workshop.succeed("sync", name) } }
+        try FileManager.default.moveItem(atPath: workshop.path("shared"), toPath: workshop.path("away"))
+        for verb in ["status", "devices"] {
+            let output = try workshop.succeed(verb, "a.sqlite").output
+            let line = try XCTUnwrap(output.split(separator: "\n").last { $0.hasPrefix("  phone") }, output)
+            XCTAssertTrue(line.contains("just now") && !line.contains("never"), output)
+            // Nobody knows by now how far the phone has read.
+            XCTAssertFalse(line.contains(" 1 "), output)
+        }
     }
 
     func testStatusSendsNobodyToASyncThatCannotHelp() throws {

@@ -139,7 +139,8 @@ final class RemoteBackendTests: XCTestCase {
             try backend.refresh(.quick)
         }
         XCTAssertEqual(storage.count(.list), 1)
-        XCTAssertEqual(storage.count(.get), 10)
+        // The other nine looks ask for the marker.
+        XCTAssertEqual(storage.count(.get), 19)
     }
 
     func testAStrangerAGapAndOtherContentUnderTheSameNumbersAreListed() throws {
@@ -331,7 +332,7 @@ final class RemoteBackendTests: XCTestCase {
             // Both have looked, and nothing was there.
             for backend in backends { try backend.prepareForCreation() }
             try backends[0].writeOnce(ContainerDescription.fileName, details[0].encoded())
-            let code: FerryError.Code = honours ? .damagedFile : .containerMismatch
+            let code: FerryError.Code = honours ? .containerExists : .containerMismatch
             XCTAssertThrowsError(
                 try {
                     try backends[1].writeOnce(ContainerDescription.fileName, details[1].encoded())
@@ -375,6 +376,35 @@ final class RemoteBackendTests: XCTestCase {
         storage.restore(contents)
         try backend.refresh(.full)
         XCTAssertEqual(try Container.open(backend, expecting: pin).devices(), [deviceA])
+    }
+
+    func testAnEmptiedPlaceAndAnotherContainerAreNoticedAtTheNextLook() throws {
+        let other = try ContainerDescription(id: ContainerID(high: 7, low: 7), name: "other", createdMilliseconds: 1)
+        for hasAnnounced in [true, false] {
+            let storage = MemoryStorage()
+            let container = try create(storage)
+            try publish(container, deviceA, 1)
+            if !hasAnnounced { storage.set(LatestSegments.name, nil) }
+            let (backend, _) = try open(storage)
+            let pin = ContainerPin(id: container.id)
+            try backend.refresh(.quick)
+            let contents = storage.contents
+            for milliseconds: Int64 in [0, 1000] {
+                clock.advance(milliseconds)
+                storage.restore([:])
+                try backend.refresh(.quick)
+                assertThrows(.containerEmpty) { try Container.open(backend, expecting: pin) }
+                storage.restore([ContainerDescription.fileName: try other.encoded()])
+                try backend.refresh(.quick)
+                assertThrows(.containerMismatch) { try Container.open(backend, expecting: pin) }
+                try publish(Container.open(RemoteBackend(storage, clock: clock)), deviceB, 1)
+                try backend.refresh(.quick)
+                assertThrows(.containerMismatch) { try Container.open(backend, expecting: pin) }
+                storage.restore(contents)
+                try backend.refresh(.quick)
+                XCTAssertEqual(try Container.open(backend, expecting: pin).devices(), [deviceA])
+            }
+        }
     }
 
     func testAPageThatFailsLeavesTheListingBefore() throws {

@@ -37,6 +37,25 @@ final class ClockTests: XCTestCase {
         XCTAssertFalse(HybridTime.unknown.isKnown)
     }
 
+    func testRowsThatAreSentAgainStayBehindThoseOfEarlierJoins() {
+        for givingWay in [true, false] {
+            var times: [HybridTime] = []
+            for _ in 0..<100 { times.append(.joining(givingWay: givingWay, among: times)) }
+            for (earlier, later) in zip(times, times.dropFirst()) {
+                XCTAssertEqual(later.givesWay, givingWay)
+                XCTAssertFalse(later.isKnown)
+                XCTAssertLessThan(later.next.next, earlier)
+                XCTAssertEqual(later.next.givesWay, givingWay)
+            }
+            for raw: UInt64 in [1, 2, 1 << 15, 1 << 16] {
+                let time = HybridTime.joining(
+                    givingWay: givingWay, among: [HybridTime(rawValue: raw), HybridTime(rawValue: raw + 1)])
+                XCTAssertEqual(time.givesWay, givingWay)
+                XCTAssertFalse(time.isKnown)
+            }
+        }
+    }
+
     func testAVectorIncludesWhatWasWrittenUpToItsTime() {
         let device = DeviceID(high: 1, low: 2)
         var vector = VersionVector()

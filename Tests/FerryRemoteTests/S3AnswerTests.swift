@@ -86,7 +86,9 @@ final class S3AnswerTests: XCTestCase {
         for status in [200, 204, 304, 400, 401, 403, 404, 412, 501, 507] { XCTAssertEqual(verdict(status), .answer) }
         XCTAssertEqual(verdict(501, isConditional: true), .withoutCondition)
         XCTAssertEqual(verdict(403, "RequestTimeTooSkewed"), .correction("clock"))
-        XCTAssertEqual(verdict(400, "ExpiredToken"), .correction("credentials"))
+        for code in ["ExpiredToken", "InvalidAccessKeyId", "SignatureDoesNotMatch"] {
+            XCTAssertEqual(verdict(403, code), .correction("credentials"))
+        }
         XCTAssertEqual(verdict(400, "RequestTimeout"), .again)
         XCTAssertEqual(
             verdict(400, "AuthorizationHeaderMalformed", region: "eu-2"), .correction("region", region: "eu-2"))

@@ -214,10 +214,13 @@ final class S3StorageTests: XCTestCase {
         XCTAssertEqual(stubborn.requests.count, 2)
     }
 
-    func testEndedCredentialsAreAskedForAgainOnce() throws {
-        let script = Script([error(400, "ExpiredToken"), ok("abc")])
-        _ = try self.storage(script).get("x", unless: nil, maximumBytes: 9)
-        XCTAssertEqual(asked.withLock { $0 }, [false, true])
+    func testEndedAndReplacedCredentialsAreAskedForAgainOnce() throws {
+        for (status, code) in [(400, "ExpiredToken"), (403, "InvalidAccessKeyId"), (403, "SignatureDoesNotMatch")] {
+            asked.withLock { $0 = [] }
+            let script = Script([error(status, code), ok("abc")])
+            _ = try self.storage(script).get("x", unless: nil, maximumBytes: 9)
+            XCTAssertEqual(asked.withLock { $0 }, [false, true], code)
+        }
         let stubborn = Script([error(403, "ExpiredToken")])
         XCTAssertThrowsError(try self.storage(stubborn).get("x", unless: nil, maximumBytes: 9))
         XCTAssertEqual(stubborn.requests.count, 2)

@@ -203,8 +203,9 @@ final class StrictStorageTests: XCTestCase {
         let server = try StrictStorage()
         let storage = try self.storage(server)
         var plain = StorageExamination()
-        (plain.keepsVersions, plain.expiringRules) = (false, [])
+        (plain.keepsVersions, plain.expiringRules, plain.expiresVersions, plain.isBucket) = (false, [], false, true)
         XCTAssertEqual(try storage.examine(), plain)
+        let ofVersions = "<NoncurrentVersionExpiration><NoncurrentDays>3</NoncurrentDays></NoncurrentVersionExpiration>"
         func rule(
             _ name: String, _ filter: String, _ what: String = "<Expiration><Days>30</Days></Expiration>",
             on: Bool = true
@@ -221,9 +222,7 @@ final class StrictStorageTests: XCTestCase {
                     "<Filter><And><Prefix>mu</Prefix><ObjectSizeGreaterThan>1</ObjectSizeGreaterThan></And></Filter>"),
                 rule("elsewhere", "<Prefix>other/</Prefix>"), rule("off", "", on: false),
                 rule("tagged", "<Filter><Tag><Key>k</Key><Value>v</Value></Tag></Filter>"),
-                rule(
-                    "versions", "",
-                    "<NoncurrentVersionExpiration><NoncurrentDays>3</NoncurrentDays></NoncurrentVersionExpiration>"),
+                rule("versions", "", ofVersions),
                 rule(
                     "markers", "",
                     "<Expiration><ExpiredObjectDeleteMarker>true</ExpiredObjectDeleteMarker></Expiration>"),
@@ -231,9 +230,23 @@ final class StrictStorageTests: XCTestCase {
         ])
         var found = StorageExamination()
         (found.keepsVersions, found.expiringRules) = (true, ["all", "prefix", "below", "both"])
+        (found.expiresVersions, found.isBucket) = (true, true)
         XCTAssertEqual(try storage.examine(), found)
+        // Old versions of some objects stay.
+        try server.control([
+            "lifecycle": [
+                rule("off", "", ofVersions, on: false),
+                rule("below", "<Filter><Prefix>music/devices/</Prefix></Filter>", ofVersions),
+                rule(
+                    "large", "<Filter><ObjectSizeGreaterThan>1</ObjectSizeGreaterThan></Filter>", ofVersions),
+                rule("tagged", "<Filter><Tag><Key>k</Key><Value>v</Value></Tag></Filter>", ofVersions),
+            ].joined()
+        ])
+        XCTAssertEqual(try storage.examine().expiresVersions, false)
         try server.control(["deny": ["GET"]])
-        XCTAssertEqual(try storage.examine(), StorageExamination())
+        var unknown = StorageExamination()
+        unknown.isBucket = true
+        XCTAssertEqual(try storage.examine(), unknown)
     }
 
     func testAServerThatIsNotThereIsTold() throws {

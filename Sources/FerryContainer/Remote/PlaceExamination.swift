@@ -6,8 +6,12 @@ package struct StorageExamination: Hashable, Sendable {
     package var clockOffsetMilliseconds: Int64 = 0
     /// Whether removed and replaced objects stay as old versions.
     package var keepsVersions: Bool?
+    /// Whether a rule removes the old versions of all objects of the container after a while.
+    package var expiresVersions: Bool?
     /// The names of rules that remove objects of the container after a while.
     package var expiringRules: [String]?
+    /// True for a bucket, which may have rules and keep versions.
+    package var isBucket = false
 
     package init() {}
 }

@@ -72,14 +72,27 @@ extension RemoteBackend {
 
     // MARK: Announcements of all devices
 
-    /// Without a sound announcement the truth is asked for, once a minute at most.
+    /// Without a sound announcement the truth is asked for, once a minute at most, and the marker each time.
     private func readLatest() throws {
         if try learnLatest() { return }
         let now = clock.milliseconds()
         let isDue = state.withLock { state in
             state.listedMilliseconds.map { now - $0 >= Self.listingMilliseconds || now < $0 } ?? true
         }
-        if isDue { try listAll() }
+        if try isDue || !isMarkerInPlace() { try listAll() }
+    }
+
+    /// Whether the place has the marker that it had at the last look. An emptied place has no announcements either, and those of another
+    /// container are foreign: nothing may be written there.
+    private func isMarkerInPlace() throws -> Bool {
+        let name = ContainerDescription.fileName
+        func marker() -> [UInt8]? {
+            state.withLock { $0.listing.file(name) == nil ? nil : $0.kept[name]?.bytes }
+        }
+        let former = marker()
+        try recheck(name)
+        let present = marker()
+        return present != nil && present == former
     }
 
     /// Reads the announcements, and takes over the news.
@@ -92,8 +105,7 @@ extension RemoteBackend {
             state.withLock { $0.latestMilliseconds = now }
             return true
         }
-        let container = try containerID()
-        guard case .found(let bytes, let tag) = answer,
+        guard case .found(let bytes, let tag) = answer, let container = try containerID(),
             let latest = try? LatestSegments(decoding: bytes, container: container)  // damaged: nothing was announced
         else {
             state.withLock { ($0.latest, $0.latestTag) = (nil, nil) }
@@ -172,7 +184,7 @@ extension RemoteBackend {
         let entries = devices.map { entry(of: $0) }
         if state.withLock({ state in entries.allSatisfy { state.handled[$0.device] == $0 } }) { return }
         _ = try learnLatest()
-        var latest = try state.withLock { $0.latest } ?? LatestSegments(container: containerID())
+        var latest = try state.withLock { $0.latest } ?? LatestSegments(container: requiredContainerID())
         // The last entries stand first: beyond the object's limit, any entries are as good.
         for entry in entries.suffix(LatestSegments.maximumEntries) where !latest.entries.contains(entry) {
             latest.announce(entry, nonce: random.next())
@@ -193,7 +205,7 @@ extension RemoteBackend {
     }
 
     private func write(_ entry: LatestSegments.Entry) throws {
-        var latest = try state.withLock { $0.latest } ?? LatestSegments(container: containerID())
+        var latest = try state.withLock { $0.latest } ?? LatestSegments(container: requiredContainerID())
         latest.announce(entry, nonce: random.next())
         try put(latest, handling: [entry])
         state.withLock { $0.announced?.writes += 1 }
@@ -226,11 +238,16 @@ extension RemoteBackend {
         return announced.entry
     }
 
-    private func containerID() throws -> ContainerID {
-        guard let bytes = try read(ContainerDescription.fileName, maximumBytes: ContainerDescription.maximumBytes)
-        else {
-            throw ContainerDescription.missing(in: describe(""), isEmpty: false)
+    /// The ID in the marker; `nil` without a marker.
+    private func containerID() throws -> ContainerID? {
+        try read(ContainerDescription.fileName, maximumBytes: ContainerDescription.maximumBytes)
+            .map { try ContainerDescription(decoding: $0).id }
+    }
+
+    private func requiredContainerID() throws -> ContainerID {
+        guard let id = try containerID() else {
+            throw ContainerDescription.missing(in: describe(""), isEmpty: false, isFolder: false)
         }
-        return try ContainerDescription(decoding: bytes).id
+        return id
     }
 }

@@ -123,8 +123,7 @@ package final class RemoteBackend: ContainerBackend {
         try listIfNever()
         let now = clock.milliseconds()
         let (file, known, isLate) = state.withLock { state in
-            // A part is asked for because an announced or listed file refers to the part.
-            let file = state.listing.file(name) ?? (PartName(path: name) == nil ? nil : CachedListing.File())
+            let file = state.listing.file(name) ?? Self.unlisted(name)
             let kept = state.kept[name] ?? state.ahead.removeValue(forKey: name)
             let isLate = state.late[name].map { $0.next > now } ?? false
             return (file, kept.flatMap { $0.tag == file?.tag || file?.tag == nil ? $0 : nil }, isLate)
@@ -152,7 +151,7 @@ package final class RemoteBackend: ContainerBackend {
         try listIfNever()
         let now = clock.milliseconds()
         let (file, isLate) = state.withLock { state in
-            (state.listing.file(name), state.late[name].map { $0.next > now } ?? false)
+            (state.listing.file(name) ?? Self.unlisted(name), state.late[name].map { $0.next > now } ?? false)
         }
         guard let file, !isLate else { return nil }
         let wanted = file.size.map { range.clamped(to: 0..<$0) } ?? range
@@ -163,6 +162,12 @@ package final class RemoteBackend: ContainerBackend {
         }
         try noteAbsence(of: name, wasListed: file.tag != nil)
         return nil
+    }
+
+    /// What is known of a file that no listing has. A part is asked for because an announced or listed file refers to the part, and a pack
+    /// because a row does. `nil` for all other files.
+    private static func unlisted(_ name: String) -> CachedListing.File? {
+        PartName(path: name) != nil || PackName(path: name) != nil ? CachedListing.File() : nil
     }
 
     /// Records the bytes of a read.
@@ -288,6 +293,7 @@ package final class RemoteBackend: ContainerBackend {
             case .found(let present, let tag) where present == bytes:
                 noteWriting(of: name, bytes, tag, isKept: false)
             case .absent, .same: try replace(name, bytes)
+            case .found where isMarker: throw FerryError.containerExists(at: describe(""), isFolder: false)
             case .found:
                 throw FerryError(
                     .damagedFile, "\(describe(name)) holds something else than was written there. Move it away.",
@@ -334,6 +340,7 @@ package final class RemoteBackend: ContainerBackend {
             let file = CachedListing.File(size: bytes.count, tag: tag)
             state.listing.set(name, file)
             state.kept[name] = nil
+            state.late[name] = nil
             if isKept { state.kept[name] = (bytes, tag) }
             // The marker is always looked up, so an emptied bucket is noticed at once if listings are exact.
             if name != ContainerDescription.fileName || !storage.traits.isConsistent { state.own[name] = (file, now) }

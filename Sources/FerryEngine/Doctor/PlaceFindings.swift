@@ -24,15 +24,15 @@ extension DoctorReport {
                     "The bucket has a rule that removes the container's files after a while: \(rules.joined(separator: ", ")).",
                     advice: "Take the rule away, or let it begin with another prefix. Every device has all rows."))
         }
-        if place.storage.keepsVersions ?? false {
+        if place.storage.keepsVersions ?? false, !(place.storage.expiresVersions ?? false) {
             add(
                 .init(
                     .note, "folder", "The bucket keeps old versions: removed and replaced files stay, and cost.",
                     advice: "Add a rule that expires noncurrent versions."))
         }
         var unknown: [String] = []
-        if place.storage.expiringRules == nil { unknown.append("its rules") }
-        if place.storage.keepsVersions == nil { unknown.append("its versions") }
+        if place.storage.isBucket, place.storage.expiringRules == nil { unknown.append("its rules") }
+        if place.storage.isBucket, place.storage.keepsVersions == nil { unknown.append("its versions") }
         if !unknown.isEmpty {
             examined.append("not of the bucket: \(unknown.joined(separator: ", ")), which the key may not ask for")
         }

@@ -62,14 +62,15 @@ extension Replica {
             // The last sync failed for the same reason.
             report.findings.removeAll { $0.subject == "folder" }
             let lacksMarker = try lacksMarker()
+            let remedy =
+                lacksMarker
+                ? "`ferry doctor --repair` writes the file again."
+                : isAnotherMembership(error)
+                    ? "Founded anew: run `ferry enrol`." : Self.remedy(error.code, identity.containerPath)
             report.add(
                 .init(
                     .fault, "folder", error.message,
-                    advice: lacksMarker
-                        ? "Nothing is lost: what is written here waits. `ferry doctor --repair` writes the file again."
-                        : isAnotherMembership(error)
-                            ? "Nothing is lost: what is written here waits. Founded anew: run `ferry enrol`."
-                            : "Nothing is lost: what is written here waits. Bring the folder back, and run `ferry sync`.",
+                    advice: "Nothing is lost: what is written here waits. " + remedy,
                     file: error.path, canBeRepaired: lacksMarker,
                     since: try store.reading().failure.flatMap { $0.isSame(as: error) ? $0.sinceMilliseconds : nil }))
         }
@@ -82,6 +83,18 @@ extension Replica {
         // An unreadable marker tells of no membership.
         let container = try? environment.open(at: identity.containerPath)
         return container?.id == identity.container
+    }
+
+    /// What to do where the container cannot be used.
+    private static func remedy(_ code: FerryError.Code, _ place: String) -> String {
+        switch code {
+        case .credentialsMissing, .accessDenied: "Mend the credentials or their rights, and run `ferry sync`."
+        default:
+            // A place was read before.
+            (try? ContainerLocation(place).folderPath) == nil
+                ? "Make the place reachable again, and run `ferry sync`."
+                : "Bring the folder back, and run `ferry sync`."
+        }
     }
 
     private static func advice(_ code: FerryError.Code) -> String {

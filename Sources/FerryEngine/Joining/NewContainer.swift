@@ -56,25 +56,31 @@ struct NewContainer {
     }
 
     private func makeOpen() throws -> Container {
-        do {
-            return try Container.create(
-                in: environment.backend(at: path),
-                describedBy: ContainerDescription(
-                    id: environment.random.makeID(), name: name, createdMilliseconds: environment.clock.milliseconds()))
-        } catch let error as FerryError where error.code == .containerExists {
-            guard let present = try leftover() else { throw error }
+        // Before the attempt: a marker that appears meanwhile is another process's.
+        if let present = try leftover() {
             if present.details.sealing == .none { return present }
             return try present.replaceMarker(
                 ContainerDescription(
                     id: present.id, name: present.name, createdMilliseconds: present.details.createdMilliseconds))
         }
+        return try Container.create(
+            in: environment.backend(at: path),
+            describedBy: ContainerDescription(
+                id: environment.random.makeID(), name: name, createdMilliseconds: environment.clock.milliseconds()))
     }
 
-    /// The container of an interrupted attempt, without any publication; `nil` without such a container.
+    /// The container of an interrupted attempt, without any publication; `nil` without such a container. A sealed one without its founder's
+    /// keys here is another computer's: its attempt may be running.
     private func leftover() throws -> Container? {
         // A folder unreadable as a container is no leftover: making the container says why.
         let present = try? environment.open(at: path)
         guard let present, try present.directories().isEmpty else { return nil }
+        if case .sealed = present.details.sealing {
+            let keys = environment.keys
+            guard try keys.devices().contains(where: { try keys.readable($0)?.container == present.id }) else {
+                return nil
+            }
+        }
         return present
     }
 }

@@ -33,8 +33,8 @@ struct MemberReader {
         var claims: [Claim] = []
         /// Claims that are too old to count, by this computer's clock.
         var lateClaims: [Claim] = []
-        /// The number of directories without a record or a claim to explain them.
-        var strangers = 0
+        /// The directories without a record or a claim to explain them.
+        var strangers: [DeviceID] = []
         /// The errors of unreadable records and claims.
         var problems: [FerryError] = []
     }
@@ -62,7 +62,7 @@ struct MemberReader {
             if let claim = claim(of: device, membership.genesis, &look) {
                 if look.claims.count < Self.maximumClaims { look.claims.append(claim) }
             } else if look.records.count == before {
-                look.strangers += 1
+                look.strangers.append(device)
             }
         }
         look.claims.sort { ($0.milliseconds, $0.device) < ($1.milliseconds, $1.device) }

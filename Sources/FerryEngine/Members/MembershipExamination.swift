@@ -10,6 +10,8 @@ struct MembershipExamination {
 
     /// A member without the current epoch is told after so long, in milliseconds.
     private static let patienceMilliseconds: Int64 = 7 * 86_400_000
+    /// The most directories of nobody that are named.
+    private static let namedStrangers = 10
 
     func run(_ report: inout DoctorReport) throws {
         guard let membership = try replica.membership() else { return }
@@ -21,7 +23,7 @@ struct MembershipExamination {
                 + DoctorReport.count(membership.roster.members.count, "member"))
         let names = try replica.store.reading().names
         try examineMembers(membership, names, now, &report)
-        examineFiles(look, membership, &report)
+        try examineFiles(look, membership, &report)
         try reportFilesOfGoneDevices(look, membership, names, &report)
         for (device, problem) in try disagreements() {
             report.add(
@@ -77,7 +79,9 @@ struct MembershipExamination {
         }
     }
 
-    private func examineFiles(_ look: MemberReader.Look, _ membership: Membership, _ report: inout DoctorReport) {
+    private func examineFiles(
+        _ look: MemberReader.Look, _ membership: Membership, _ report: inout DoctorReport
+    ) throws {
         for claim in look.claims where claim.way == .words {
             report.add(
                 .init(
@@ -91,12 +95,18 @@ struct MembershipExamination {
                     "A device's request to be let in is too old: its clock is wrong, or it asked long ago.",
                     advice: LateClaim.sentence(claim, now: replica.environment.clock.milliseconds())))
         }
-        if look.strangers > 0 {
+        if let first = look.strangers.first {
+            let count = look.strangers.count
+            let place = try replica.place()
+            let named = look.strangers.prefix(Self.namedStrangers).map(\.hex).joined(separator: ", ")
             report.add(
                 .init(
                     .note, "folder",
-                    "\(look.strangers == 1 ? "A directory is" : "\(look.strangers) directories are") of nobody.",
-                    advice: "Nothing of that is read. Delete what you do not know."))
+                    count == 1
+                        ? "A directory of devices/ is of nobody: \(named)."
+                        : "\(count) directories of devices/ are of nobody: \(named)\(count > Self.namedStrangers ? ", …" : ".")",
+                    advice: "Nothing of that is read. Delete what you do not know.",
+                    file: place.describe(Container.directory(of: first))))
         }
         let refused = look.present.filter { name in
             membership.hasRead(name) && !membership.records.keys.contains { RecordName($0) == name }

@@ -113,7 +113,7 @@ final class MembershipMemory: Sendable {
     func noteLook(at look: MemberReader.Look) {
         state.withLock { state in
             // A stranger's claim or record may still be on the way: then the next pass scans again.
-            state.directories = look.strangers == 0 ? look.directories : nil
+            state.directories = look.strangers.isEmpty ? look.directories : nil
             state.claims = look.claims.filter { $0.way == .words }
         }
     }

@@ -93,9 +93,17 @@ extension Replica {
         }
     }
 
-    /// Whether a code is the recovery code of the container.
+    /// Whether a code is the recovery code of the container. While the container is away, the last known membership decides.
+    /// - Throws: `containerMismatch`, `notSealed` where the container is not, or no longer, of the membership known here.
     package func isRecoveryCode(_ code: SecretCode) throws -> Bool {
         try refreshIdentity()
+        do {
+            _ = try openContainerAfresh()
+        } catch let error as FerryError
+            where Self.isOfTheContainer(error.code) && ![.containerMismatch, .notSealed].contains(error.code)
+        {
+            // The container is away, or this device may not read it.
+        }
         let membership = try requiredMembership()
         return try DeviceKeys(recovery: code, container: membership.container).publicKeys == membership.roster.recovery
     }
@@ -121,6 +129,29 @@ extension Replica {
             random: environment.random)
         let record = try membership.record(acts, milliseconds: environment.clock.milliseconds())
         return (keys.device, StoredRecord(hash: record.hash, bytes: record.bytes, isPublished: false))
+    }
+
+    /// Refuses to begin an enrolment of a member with its key: the former device would stay a member, and nobody would use the device.
+    /// - Throws: `invalidArgument`; as `Container.open`.
+    package func checkNeedsEnrolment() throws {
+        try refreshIdentity()
+        do {
+            guard var membership = try membership() else { return }
+            let container = try plainContainer()
+            let reader = MemberReader(container: container, now: environment.clock.milliseconds())
+            try membership.insert(reader.look(membership).records)
+            try checkMember(membership)
+            // An enrolment was interrupted after the database had become its device.
+            if try container.readClaim(of: identity.device) != nil || !keyFile().invitations.isEmpty { return }
+        } catch let error as FerryError
+            where [.keyMissing, .notMember, .notSealed, .containerMismatch].contains(error.code)
+        {
+            return
+        }
+        throw FerryError(
+            .invalidArgument,
+            "The database is a member of the container already, and its key is here: `ferry sync` is all that it needs. "
+                + "`ferry keys … renew` gives it new keys.", path: store.path)
     }
 
     /// Makes this database the device of an enrolment: for a database with the key elsewhere, or with a device that is

@@ -47,6 +47,10 @@ extension Replica {
         let told = heads.filter { $0.key != identity.device }
         problems.merge(forkedViews(told, reading, abandoned: abandoned)) { reason, _ in reason }
         problems.merge(withheldLogs(told, reading)) { reason, _ in reason }
+        if try isOut() {
+            // The key of a membership without this device never arrives.
+            problems = problems.filter { $0.value.code != .fileNotThereYet }
+        }
         // Without a key or a folder no head was read.
         if !told.isEmpty { problems.merge(disagreements(told, with: try membership())) { reason, _ in reason } }
         let successors = Successors(heads, self: identity.device, former).all
@@ -84,7 +88,7 @@ extension Replica {
                 behind: announced > known.1 && !abandoned.contains(device) ? Int(min(announced - known.1, 1 << 40)) : 0,
                 unacknowledged:
                     ownSequence > acknowledged && !gone.contains(device) ? Int(ownSequence - acknowledged) : 0,
-                lastSeenMilliseconds: head?.writtenMilliseconds,
+                lastSeenMilliseconds: head?.writtenMilliseconds ?? counted[device]?.record.writtenMilliseconds,
                 activity: gone.contains(device) ? .retired : counted[device]?.state ?? .active,
                 isLeftBehind: counted[device].map { activity.isLeftBehind($0, logStart: reading.logStart) } ?? false,
                 problem: problems[device]?.message,
@@ -143,6 +147,15 @@ extension Replica {
                 }, conflicts: status.conflicts,
             policies: try store.policies().map { .init(target: $0.target, policy: $0.word, applied: $0.isApplied) },
             plainReferences: try store.plainReferences(), documents: try documentsStatus())
+    }
+
+    /// Whether this device is no member of its sealed container, as far as known here.
+    private func isOut() throws -> Bool {
+        do {
+            return try membership().map { !$0.isMember } ?? false
+        } catch let error as FerryError where Self.codesOfAccess.contains(error.code) {
+            return false
+        }
     }
 
     private func documentsStatus() throws -> StatusReport.Documents? {

@@ -42,6 +42,8 @@ package final class MirrorWatch: Sendable {
         var isMissing = false
         var hasUnreadable = false
         var isWithoutWatches = false
+        /// True if the system's limit of watches is reached.
+        var lacksWatches = false
         var told: [MirrorID: String] = [:]
     }
 
@@ -112,7 +114,7 @@ package final class MirrorWatch: Sendable {
                 memory.documents = try mirrors.documentsFingerprint()
                 let folders = try passes(&memory)
                 watcher.setDirectories(folders.sorted())
-                tellWatches(folders.count, &memory)
+                tellWatches(&memory)
                 let isNew = !folders.isSubset(of: memory.folders)
                 memory.folders = folders
                 if !isNew || hasToStop { return }
@@ -160,10 +162,12 @@ package final class MirrorWatch: Sendable {
         memory.told[mirror] = text
     }
 
-    private func tellWatches(_ count: Int, _ memory: inout Memory) {
-        let isWithout = watcher.isIncomplete && watcher.deliversEvents
-        if isWithout, !memory.isWithoutWatches { onEvent(.withoutWatches(folders: count)) }
-        memory.isWithoutWatches = isWithout || !watcher.deliversEvents
+    /// A folder that is away has no watch either, and may come back.
+    private func tellWatches(_ memory: inout Memory) {
+        let count = watcher.unwatchedCount
+        if count > 0, !memory.lacksWatches { onEvent(.withoutWatches(folders: count)) }
+        memory.lacksWatches = count > 0
+        memory.isWithoutWatches = watcher.isIncomplete || !watcher.deliversEvents
     }
 }
 

@@ -67,7 +67,17 @@ package struct Mirrors: Sendable {
             if case .moved(let mirror)? = former { try table.remove(mirror.id) }
             try table.put(record)
         }
-        try self.marker(of: record).write(path)
+        do {
+            try self.marker(of: record).write(path)
+        } catch {
+            try replica.store.write { connection in
+                let table = MirrorTable(connection)
+                try table.remove(record.id)
+                if let known { try table.put(known) }
+                if case .moved(let mirror)? = former { try table.put(mirror) }
+            }
+            throw error
+        }
         return record
     }
 

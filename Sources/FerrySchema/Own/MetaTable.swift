@@ -76,6 +76,8 @@ package struct MetaTable {
         case clock
         /// The time of pre-existing rows, as a raw value (`HybridTime.joining`).
         case oldTime
+        /// The last changeset of this device's log with rows of an unknown time.
+        case lastOldRows
         /// The number of applied policy changes.
         case policies
         /// The travelling tables known to have had rows with a NULL in their key, as JSON, in lower case.

@@ -54,10 +54,12 @@ extension StoreSession {
             try pack()
         }
         let packed = try access.versionVector()[former].sequence
+        let lastOldRows = try access.meta.integer(.lastOldRows).map { UInt64(clamping: $0) }
         try access.meta.set(.device, DeviceTable(connection).enter(device, namedAs: former))
         try Outbox(connection).removeAll()
         try OwnSegmentList(connection).removeAll()
         try access.meta.set(.logStart, 0)
+        try access.meta.set(.lastOldRows, 0)
         try access.meta.set(.compaction, "")
         try access.meta.remove(.removedSegments)
         let list =
@@ -83,7 +85,7 @@ extension StoreSession {
             .init(position: published.position, checksum: published.checksum), of: former)
         if packed <= published.sentUnderID.sequence && branches.isEmpty { return 0 }
         let packedBefore = outcome.packed
-        let restamping = UnpublishedRestamping(access, former: former, published)
+        let restamping = UnpublishedRestamping(access, former: former, published, lastOldRows: lastOldRows)
         touched.formUnion(try restamping.run { try stage($0) })
         return outcome.packed - packedBefore
     }

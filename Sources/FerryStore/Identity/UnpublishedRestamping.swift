@@ -17,15 +17,18 @@ struct UnpublishedRestamping {
     private let access: StoreAccess
     private let former: DeviceID
     private let published: PublishedLog
+    private let lastOldRows: UInt64?
     private var sent: LogPosition { published.sentUnderID }
 
     /// Maximum number of objects in a changeset.
     private static let maximumObjects = 20_000
 
-    init(_ access: StoreAccess, former: DeviceID, _ published: PublishedLog) {
+    /// - Parameter lastOldRows: the last changeset of the log with rows of an unknown time; `nil` if unknown.
+    init(_ access: StoreAccess, former: DeviceID, _ published: PublishedLog, lastOldRows: UInt64? = nil) {
         self.access = access
         self.former = former
         self.published = published
+        self.lastOldRows = lastOldRows
     }
 
     /// - Parameter stage: stages the changes of a changeset.
@@ -84,9 +87,11 @@ struct UnpublishedRestamping {
 
     private func isUnsent(_ stamp: Stamp?) -> Bool {
         guard let stamp, stamp.device == former else { return false }
-        if stamp.time > sent.time { return true }
-        // Rows of an unknown time are packed when a database joins, before anything else.
-        return !stamp.time.isKnown && sent.time <= .unknown
+        if stamp.time.isKnown { return stamp.time > sent.time }
+        // The time of the log says nothing of rows of an unknown time.
+        if let lastOldRows, sent.time > .zero { return lastOldRows > sent.sequence }
+        // Mostly such rows are packed when a database joins, before anything else.
+        return sent.time <= .unknown
     }
 
     private func objects(of table: TrackedTable) throws -> [ObjectID] {
@@ -163,16 +168,15 @@ struct UnpublishedRestamping {
     /// The unpublished registers by their new times. A column without a known value is left out.
     private func writes(of state: ObjectState, _ values: ColumnValues) -> [HybridTime: Write] {
         var writes: [HybridTime: Write] = [:]
-        func renewed(_ stamp: Stamp) -> HybridTime { stamp.time.isKnown ? stamp.time.next : stamp.time }
         if let stamp = state.registers.inserted, isUnsent(stamp) {
-            writes[renewed(stamp), default: Write()].isInsertion = true
+            writes[stamp.time.next, default: Write()].isInsertion = true
         }
         if let stamp = state.registers.deleted, isUnsent(stamp) {
-            writes[renewed(stamp), default: Write()].isDeletion = true
+            writes[stamp.time.next, default: Write()].isDeletion = true
         }
         for case (let column, let stamp?) in state.registers.fields.enumerated()
         where isUnsent(stamp) && values[column] != nil {
-            writes[renewed(stamp), default: Write()].columns.append(column)
+            writes[stamp.time.next, default: Write()].columns.append(column)
         }
         return writes
     }

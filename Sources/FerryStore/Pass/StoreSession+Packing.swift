@@ -143,6 +143,9 @@ extension StoreSession {
         let devices = DeviceTable(connection)
         let entry = try encode(changeset, after: devices.end(of: access.device)?.checksum)
         try Outbox(connection).stage(entry)
+        if tables.contains(where: { $0.operations.contains { !$0.time.isKnown } }) {
+            try access.meta.set(.lastOldRows, Int64(sequence))
+        }
         if let schema {
             try NewestSchema(connection).note(
                 schema, at: Stamp(time: time, device: access.device), isOwn: true)

@@ -218,7 +218,9 @@ final class StoreAccess {
     /// The time for rows of unknown age.
     func oldTime() throws -> HybridTime {
         if let knownOldTime { return knownOldTime }
-        let time = try meta.integer(.oldTime).map { HybridTime(rawValue: UInt64(bitPattern: $0)) } ?? .unknown
+        let time =
+            try meta.integer(.oldTime).map { HybridTime(rawValue: UInt64(bitPattern: $0)) }
+            ?? .joining(givingWay: false, among: [])
         knownOldTime = time
         return time
     }

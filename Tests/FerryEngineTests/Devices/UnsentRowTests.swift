@@ -1,4 +1,6 @@
+import FerryContainer
 import FerryCore
+import FerryStore
 import Foundation
 import XCTest
 
@@ -87,5 +89,86 @@ final class UnsentRowTests: XCTestCase {
             let report = try replica.verify(deep: true)
             XCTAssertTrue(report.isSound, "\(change): \(report)")
         }
+    }
+
+    /// Random numbers that are lower than all others.
+    private final class LowNumbers: RandomSource {
+        private let last = Locked<UInt64>(0)
+        func next() -> UInt64 {
+            last.withLock { last in
+                last += 1
+                return last
+            }
+        }
+    }
+
+    /// Opens a device's database elsewhere, as a device whose ID is the lowest.
+    private func openCopy(of index: Int, _ fleet: Fleet, _ change: String = "") throws -> Replica {
+        let copy = fleet.folder.appendingPathComponent("copy\(fleet.replicas.count)").path
+        try fleet.shell(index, "VACUUM INTO '\(copy)';")
+        if !change.isEmpty {
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            process.arguments = ["sqlite3", "-bail", copy, change]
+            try process.run()
+            process.waitUntilExit()
+            XCTAssertEqual(process.terminationStatus, 0)
+        }
+        var environment = ReplicaEnvironment.live
+        environment.random = LowNumbers()
+        return try Replica(Store(path: copy), environment: environment)
+    }
+
+    private func assertInStep(
+        _ replicas: [Replica], _ table: String, file: StaticString = #filePath, line: UInt = #line
+    ) throws {
+        for _ in 0..<3 { for replica in replicas { _ = try replica.sync() } }
+        let rows = try replicas.map { replica in
+            try replica.store.read { try $0.rows("SELECT * FROM \(table) ORDER BY 1").map { $0.map(\.text) } }
+        }
+        let digests = try replicas.map { try $0.store.statePosition().digests }
+        for index in replicas.indices.dropFirst() {
+            XCTAssertEqual(rows[index], rows[0], file: file, line: line)
+            XCTAssertEqual(digests[index], digests[0], file: file, line: line)
+            XCTAssertEqual(try replicas[index].verify(deep: true).differences, [], file: file, line: line)
+        }
+    }
+
+    func testRowsBroughtAlongAreTheSameAfterANewIDOfTheirDevice() throws {
+        // An earlier Ferry did not remember where such rows are in the log: they are sent again.
+        for forgets in ["", "DELETE FROM ferry_meta WHERE name = 'lastOldRows'"] {
+            let fleet = try Fleet()
+            let script = "CREATE TABLE label(code TEXT PRIMARY KEY, note TEXT);"
+            try fleet.start(script)
+            try fleet.join(script + "INSERT INTO label VALUES ('brought', 'by 1');")
+            try fleet.settle()
+            let away = fleet.folder.appendingPathComponent("away").path
+            try FileManager.default.moveItem(atPath: fleet.containerPath, toPath: away)
+            try fleet.shell(1, "INSERT INTO label VALUES ('unsent', 'by 1');")
+            XCTAssertThrowsError(try fleet.replicas[1].sync())
+            let copy = try openCopy(of: 1, fleet, forgets)
+            // The original is lost.
+            try fleet.replicas.removeLast().store.close()
+            try FileManager.default.moveItem(atPath: away, toPath: fleet.containerPath)
+            XCTAssertEqual(try copy.sync().renewed?.sentAgain, forgets.isEmpty ? 1 : 2)
+            try assertInStep(fleet.replicas + [copy], "label")
+        }
+    }
+
+    func testRowsOfAnUnknownTimeAreSentWhateverTheLogsTime() throws {
+        let fleet = try Fleet.two(schema)
+        try fleet.settle()
+        let away = fleet.folder.appendingPathComponent("away").path
+        try FileManager.default.moveItem(atPath: fleet.containerPath, toPath: away)
+        try fleet.shell(
+            0, "CREATE TABLE late(code TEXT PRIMARY KEY, note TEXT); INSERT INTO late VALUES ('one', 'first');")
+        XCTAssertThrowsError(try fleet.replicas[0].sync())
+        let copy = try openCopy(of: 0, fleet)
+        // The original is lost.
+        try fleet.replicas.removeFirst().store.close()
+        try FileManager.default.moveItem(atPath: away, toPath: fleet.containerPath)
+        try fleet.shell(1, "CREATE TABLE late(code TEXT PRIMARY KEY, note TEXT);")
+        try assertInStep([copy, fleet.replicas[0]], "late")
+        XCTAssertEqual(try fleet.shell(1, "SELECT * FROM late"), "one|first\n")
     }
 }

@@ -46,6 +46,18 @@ final class RemoteContentTests: XCTestCase {
         XCTAssertEqual(try photos(home, 1).bytes("new"), bytes)
     }
 
+    func testAPackIsReadThoughNoListingHasItYet() throws {
+        let home = try published()
+        _ = try home.replicas[1].sync()
+        _ = try home.replicas[0].sync()
+        home.storage.resetCounts()
+        // A watch makes such passes.
+        for _ in 0..<2 { _ = try home.replicas[1].sync(isThorough: false) }
+        XCTAssertEqual(home.storage.count(.list), 0)
+        let image = try photos(home, 1).image("new")
+        XCTAssertEqual(try home.replicas[1].shelf.wholeContents().map(\.id), [image])
+    }
+
     func testAStoringDeviceGetsNoPackFromTheStorage() throws {
         let home = try published()
         // Nobody could read them.

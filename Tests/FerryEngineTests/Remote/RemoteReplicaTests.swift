@@ -232,6 +232,31 @@ final class RemoteReplicaTests: XCTestCase {
         XCTAssertEqual(try home.names(0).count, 3)
     }
 
+    func testNothingIsWrittenIntoAnEmptiedPlaceOrIntoAnotherContainer() throws {
+        let home = try RemoteHome()
+        try home.addDevice()
+        try home.write(0, "first")
+        try home.settle()
+        let contents = home.storage.contents
+        let other = try ContainerDescription(id: ContainerID(high: 7, low: 7), name: "other", createdMilliseconds: 1)
+        let others = [ContainerDescription.fileName: try other.encoded()]
+        let cases: [([String: [UInt8]], FerryError.Code)] = [([:], .containerEmpty), (others, .containerMismatch)]
+        for (place, code) in cases {
+            home.storage.restore(place)
+            try home.write(0, "late")
+            for isThorough in [false, true] {
+                XCTAssertThrowsError(try home.replicas[0].sync(isThorough: isThorough)) {
+                    XCTAssertEqual(($0 as? FerryError)?.code, code)
+                }
+                XCTAssertEqual(home.storage.contents.keys.sorted(), place.keys.sorted())
+            }
+        }
+        home.storage.restore(contents)
+        try home.addDevice()
+        try home.settle()
+        XCTAssertEqual(try home.names(1), ["first", "late", "late"])
+    }
+
     func testACopyOfADatabaseIsRecognizedBeforeAnythingIsPublished() throws {
         let home = try RemoteHome()
         for _ in 0..<2 { try home.addDevice() }

@@ -25,6 +25,29 @@ final class SealedErrorTests: XCTestCase {
         return home
     }
 
+    // MARK: containerExists
+
+    func testAnAttemptOfAnotherComputerIsNotTakenOver() throws {
+        let home = try SealedHome()
+        let first = home.addComputer()
+        // It may be about to publish.
+        let (container, _) = try NewContainer(
+            SealedHome.place, .sealed(recovery: nil), home.environment(first)
+        ).make()
+        let second = home.addComputer()
+        func create(_ index: Int) throws -> Replica {
+            try ReplicaSetup(environment: home.environment(index), sealing: .sealed(recovery: nil)).create(
+                home.makeStore(index), containerPath: SealedHome.place, name: "device"
+            ).replica
+        }
+        XCTAssertThrowsError(try create(second)) {
+            XCTAssertEqual(($0 as? FerryError)?.code, .containerExists)
+        }
+        XCTAssertEqual(try home.computers[second].keys.devices(), [])
+        // The first one goes on.
+        XCTAssertEqual(try create(first).identity.container, container.id)
+    }
+
     // MARK: keyExposed
 
     func testKeysThatOthersCanReadAreNotUsedUntilTheirRightsAreTakenAway() throws {
