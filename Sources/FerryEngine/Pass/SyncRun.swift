@@ -57,7 +57,7 @@ final class SyncRun {
         try republish()
         try uniteBranches()
         try packReplayWrites()
-        try restoreLostToUnchanged(after: lastConflict)
+        try settleUnchangedValues(after: lastConflict)
         try lookAfterContents()
         try recordContradiction()
         let reading = try refreshHeadAndCompact()
@@ -144,10 +144,12 @@ final class SyncRun {
         if try store.needsPass() { _ = try replayBatch() }
     }
 
-    /// Brings back values that lost to unchanged values of a device with the same table rebuilt.
-    private func restoreLostToUnchanged(after number: Int64) throws {
+    /// Brings back values that lost to unchanged values of a device with the same table rebuilt, and removes conflicts without a loss.
+    private func settleUnchangedValues(after number: Int64) throws {
         if report.conflicts == 0 { return }
-        if try replica.restoreLostToUnchanged(after: number, container) > 0 { try publish() }
+        let settled = try replica.settleUnchangedValues(after: number, container)
+        report.conflicts -= settled.forgotten
+        if settled.restored > 0 { try packAndPublish() }
     }
 
     /// Inserts referenced contents again, and once a day deletes unused contents. Comes before the head with the

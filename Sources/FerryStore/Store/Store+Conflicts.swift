@@ -17,25 +17,34 @@ extension Store {
         try readAccess { try ConflictReader($0).list(after: number, limit: limit) }
     }
 
-    /// Lists unresolved conflicts in which a value of this device lost to one of the same time, earliest first.
+    /// Lists unresolved conflicts in which a value lost that perhaps nobody wrote, earliest first.
     /// - Parameter number: only conflicts recorded after this number.
-    package func tiedConflicts(after number: Int64, limit: Int) throws -> [TiedConflict] {
+    package func backdatedConflicts(after number: Int64, limit: Int) throws -> [BackdatedConflict] {
         try readAccess { access in
-            try ConflictReader(access).entries(
-                [
-                    "number > ?", "resolved IS NULL", "lost_device = ?", "kept_device <> lost_device",
-                    "kept_time = lost_time",
-                ],
-                "ORDER BY number LIMIT ?",
-                [.integer(number), .integer(Int64(access.devices.number(of: access.device))), .integer(Int64(limit))]
-            ).compactMap { entry in
-                guard entry.kind == .field, let column = entry.column, column < entry.table.columns.count,
-                    entry.table.columns[column].policy == .lastWriterWins, let kept = entry.kept.value
+            // The first changeset of a log is not known as backdated. Of two values of one time this does not matter.
+            let late = try BackdatedChanges.all(access.meta)
+            let entries = try ConflictReader(access).entries(
+                ["number > ?", "resolved IS NULL", "kind = 'field'", "kept_device <> lost_device", "kept_time >= lost_time"],
+                "ORDER BY number LIMIT ?", [.integer(number), .integer(Int64(limit))])
+            return entries.compactMap { entry in
+                guard let column = entry.column, column < entry.table.columns.count,
+                    entry.table.columns[column].policy == .lastWriterWins,
+                    late[entry.lost.device] != nil || entry.kept.time == entry.lost.time, let lost = entry.lost.value, let kept = entry.kept.value
                 else { return nil }
-                return TiedConflict(
+                let time = HybridTime(rawValue: UInt64(bitPattern: entry.lost.time))
+                return BackdatedConflict(
                     number: entry.number, table: entry.table.name, object: entry.object,
-                    column: entry.table.columns[column].travellingName,
-                    time: HybridTime(rawValue: UInt64(bitPattern: entry.kept.time)), kept: kept)
+                    column: entry.table.columns[column].travellingName, time: time, lost: lost, kept: kept,
+                    isOwn: entry.lost.device == access.device, isTie: entry.kept.time == entry.lost.time)
+            }
+        }
+    }
+
+    /// Removes conflicts in which nothing was lost.
+    package func forgetConflicts(_ numbers: [Int64]) throws {
+        try write { connection in
+            for number in numbers {
+                try connection.execute("DELETE FROM ferry_conflict WHERE number = ?", .integer(number))
             }
         }
     }

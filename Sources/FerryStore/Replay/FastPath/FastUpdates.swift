@@ -87,7 +87,8 @@ struct FastUpdates {
                 let found = try StateCodec.find(column, in: merged.stamps)
             else { return .column }
             let known = Stamp(time: found.time, device: try devices.device(found.device))
-            if stamp <= known { return .older }
+            // Of two values of one time neither author knew the other's, whatever the context says (`StateMerge`).
+            if stamp.time <= known.time { return .older }
             let value = values[values.startIndex + place]
             guard value.isStored(by: columns.affinity(of: column)),
                 let local = try references.localIfShown(value, column, through: keys),
