@@ -42,11 +42,7 @@ extension Store {
 
     /// Removes conflicts in which nothing was lost.
     package func forgetConflicts(_ numbers: [Int64]) throws {
-        try write { connection in
-            for number in numbers {
-                try connection.execute("DELETE FROM ferry_conflict WHERE number = ?", .integer(number))
-            }
-        }
+        try write { try ConflictReader.forget(numbers, $0) }
     }
 
     /// A single conflict, resolved or not.
