@@ -54,6 +54,13 @@ struct ConflictReader {
         return true
     }
 
+    /// Removes conflicts in which nothing was lost.
+    static func forget(_ numbers: [Int64], _ connection: SQLConnection) throws {
+        for number in numbers {
+            try connection.execute("DELETE FROM ferry_conflict WHERE number = ?", .integer(number))
+        }
+    }
+
     /// A stored conflict with portable values.
     struct Entry {
         var number: Int64

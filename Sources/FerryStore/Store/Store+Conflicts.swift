@@ -24,12 +24,16 @@ extension Store {
             // The first changeset of a log is not known as backdated. Of two values of one time this does not matter.
             let late = try BackdatedChanges.all(access.meta)
             let entries = try ConflictReader(access).entries(
-                ["number > ?", "resolved IS NULL", "kind = 'field'", "kept_device <> lost_device", "kept_time >= lost_time"],
+                [
+                    "number > ?", "resolved IS NULL", "kind = 'field'", "kept_device <> lost_device",
+                    "kept_time >= lost_time",
+                ],
                 "ORDER BY number LIMIT ?", [.integer(number), .integer(Int64(limit))])
             return entries.compactMap { entry in
                 guard let column = entry.column, column < entry.table.columns.count,
                     entry.table.columns[column].policy == .lastWriterWins,
-                    late[entry.lost.device] != nil || entry.kept.time == entry.lost.time, let lost = entry.lost.value, let kept = entry.kept.value
+                    late[entry.lost.device] != nil || entry.kept.time == entry.lost.time, let lost = entry.lost.value,
+                    let kept = entry.kept.value
                 else { return nil }
                 let time = HybridTime(rawValue: UInt64(bitPattern: entry.lost.time))
                 return BackdatedConflict(
@@ -42,11 +46,7 @@ extension Store {
 
     /// Removes conflicts in which nothing was lost.
     package func forgetConflicts(_ numbers: [Int64]) throws {
-        try write { connection in
-            for number in numbers {
-                try connection.execute("DELETE FROM ferry_conflict WHERE number = ?", .integer(number))
-            }
-        }
+        try write { try ConflictReader.forget(numbers, $0) }
     }
 
     /// A single conflict, resolved or not.

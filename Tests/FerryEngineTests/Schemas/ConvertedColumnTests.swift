@@ -17,7 +17,8 @@ final class ConvertedColumnTests: XCTestCase {
 
     /// The first device migrates and writes; the second device migrates later and writes nothing.
     private func play(
-        _ former: String, _ rows: String, _ next: String, _ values: String, write: String, expect: String, sends: Bool = false,
+        _ former: String, _ rows: String, _ next: String, _ values: String, write: String, expect: String,
+        sends: Bool = false,
         line: UInt = #line
     ) throws {
         for _ in 0..<3 {
@@ -31,7 +32,8 @@ final class ConvertedColumnTests: XCTestCase {
             try fleet.settle()
             for device in 0...1 {
                 XCTAssertEqual(
-                    try fleet.shell(device, "SELECT *, typeof(n) FROM p ORDER BY id"), expect, "device \(device)", line: line)
+                    try fleet.shell(device, "SELECT *, typeof(n) FROM p ORDER BY id"), expect, "device \(device)",
+                    line: line)
                 if !sends { XCTAssertEqual(try fleet.replicas[device].store.conflictCount(), 0, line: line) }
             }
             try fleet.assertSoundAndInStep()
@@ -51,9 +53,11 @@ final class ConvertedColumnTests: XCTestCase {
             "n TEXT", "(1, '6'), (2, '7'), (3, 'x')", "n INTEGER", "n", write: "UPDATE p SET n = 99 WHERE id = 1",
             expect: "1|99|integer\n2|7|integer\n3|x|text\n")
         try play(
-            "n INTEGER", "(1, 6), (2, 7)", "n REAL", "n", write: "UPDATE p SET n = 9.5 WHERE id = 1", expect: "1|9.5|real\n2|7.0|real\n")
+            "n INTEGER", "(1, 6), (2, 7)", "n REAL", "n", write: "UPDATE p SET n = 9.5 WHERE id = 1",
+            expect: "1|9.5|real\n2|7.0|real\n")
         try play(
-            "n REAL", "(1, 6), (2, 7.5)", "n TEXT", "n", write: "UPDATE p SET n = '99' WHERE id = 1", expect: "1|99|text\n2|7.5|text\n")
+            "n REAL", "(1, 6), (2, 7.5)", "n TEXT", "n", write: "UPDATE p SET n = '99' WHERE id = 1",
+            expect: "1|99|text\n2|7.5|text\n")
         try play(
             "n REAL", "(1, 6), (2, 7)", "n NUMERIC", "n", write: "UPDATE p SET n = 99 WHERE id = 1",
             expect: "1|99|integer\n2|7|integer\n")
@@ -69,13 +73,15 @@ final class ConvertedColumnTests: XCTestCase {
     /// Values that the column itself would not convert, or that show no trace of the former value, count as old as the former values.
     func testValuesThatTheMigrationComputesOverwriteNothing() throws {
         try play(
-            "n TEXT", "(1, 'six'), (2, 'seven')", "n BLOB", "CAST(n AS BLOB)", write: "UPDATE p SET n = 99 WHERE id = 1",
+            "n TEXT", "(1, 'six'), (2, 'seven')", "n BLOB", "CAST(n AS BLOB)",
+            write: "UPDATE p SET n = 99 WHERE id = 1",
             expect: "1|99|integer\n2|seven|blob\n", sends: true)
         try play(
             "n", "(1, 6), (2, '7')", "n", "CAST(n AS TEXT)", write: "UPDATE p SET n = '99' WHERE id = 1",
             expect: "1|99|text\n2|7|text\n", sends: true)
         try play(
-            "n REAL", "(1, 6.5), (2, 7.5)", "n INTEGER", "CAST(n AS INTEGER)", write: "UPDATE p SET n = 99 WHERE id = 1",
+            "n REAL", "(1, 6.5), (2, 7.5)", "n INTEGER", "CAST(n AS INTEGER)",
+            write: "UPDATE p SET n = 99 WHERE id = 1",
             expect: "1|99|integer\n2|7|integer\n", sends: true)
         try play(
             "n INTEGER", "(1, NULL), (2, NULL)", "n INTEGER NOT NULL DEFAULT 0", "coalesce(n, 0)",
@@ -84,7 +90,8 @@ final class ConvertedColumnTests: XCTestCase {
 
     /// A value written between the rebuild and Ferry's look is a write as ever.
     func testAValueWrittenAfterTheRebuildTravels() throws {
-        let fleet = try Fleet.two("CREATE TABLE p(id INTEGER PRIMARY KEY, n INTEGER); INSERT INTO p VALUES (1, 6), (2, 7)")
+        let fleet = try Fleet.two(
+            "CREATE TABLE p(id INTEGER PRIMARY KEY, n INTEGER); INSERT INTO p VALUES (1, 6), (2, 7)")
         try fleet.settle()
         try fleet.shell(0, rebuild("n TEXT", "n") + "UPDATE p SET n = '99' WHERE id = 1")
         try fleet.settle()

@@ -94,7 +94,8 @@ final class DroppedColumnRebuildTests: XCTestCase {
             }
             XCTAssertGreaterThan(try home.replicas[0].store.reading().logStart, 1)
             let rebuild = [
-                "CREATE TABLE q(id INTEGER PRIMARY KEY, name TEXT, n INT)", "INSERT INTO q SELECT id, name, n FROM item", "DROP TABLE item",
+                "CREATE TABLE q(id INTEGER PRIMARY KEY, name TEXT, n INT)",
+                "INSERT INTO q SELECT id, name, n FROM item", "DROP TABLE item",
                 "ALTER TABLE q RENAME TO item",
             ]
             func migrate(_ device: Int, _ then: [String]) throws {
