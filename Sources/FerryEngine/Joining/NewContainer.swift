@@ -41,9 +41,20 @@ struct NewContainer {
                 membership
             )
         } catch {
-            // Nothing names the founder.
-            try environment.keys.remove(membership.keys.device)
+            // As long as no marker may name the founder. With the keys the next attempt goes on.
+            if !mayBeMarked(id) { try environment.keys.remove(membership.keys.device) }
             throw error
+        }
+    }
+
+    /// True if the place has this container's marker, or cannot be read now.
+    private func mayBeMarked(_ id: ContainerID) -> Bool {
+        do {
+            return try environment.open(at: path).id == id
+        } catch let error as FerryError {
+            return error.code == .inputOutput
+        } catch {
+            return true
         }
     }
 
