@@ -57,7 +57,7 @@ final class SyncRun {
         try republish()
         try uniteBranches()
         try packReplayWrites()
-        try settleUnchangedValues(after: lastConflict)
+        try settleConflicts(after: lastConflict)
         try lookAfterContents()
         try recordContradiction()
         let reading = try refreshHeadAndCompact()
@@ -145,9 +145,9 @@ final class SyncRun {
     }
 
     /// Brings back values that lost to unchanged values of a device with the same table rebuilt, and removes conflicts without a loss.
-    private func settleUnchangedValues(after number: Int64) throws {
+    private func settleConflicts(after number: Int64) throws {
         if report.conflicts == 0 { return }
-        let settled = try replica.settleUnchangedValues(after: number, container)
+        let settled = try replica.settleConflicts(after: number, container)
         report.conflicts -= settled.forgotten
         if settled.restored > 0 { try packAndPublish() }
     }

@@ -104,10 +104,20 @@ struct UnchangedValues {
 }
 
 extension Replica {
-    /// Brings back values that lost to unchanged values of a second device, and removes conflicts in which an unchanged value lost.
+    /// Brings back values that lost to unchanged values of a second device, and removes conflicts without a loss: an unchanged value lost, or
+    /// both sides refer to one row.
     /// - Parameter number: the last conflict before this sync.
     /// - Returns: how many values came back, and how many conflicts were removed.
-    func settleUnchangedValues(after number: Int64, _ container: Container) throws -> (restored: Int, forgotten: Int) {
+    func settleConflicts(after number: Int64, _ container: Container) throws -> (restored: Int, forgotten: Int) {
+        let ofOneRow = try store.conflictsOfOneRow(after: number, limit: UnchangedValues.maximumConflicts)
+        if !ofOneRow.isEmpty { try store.forgetConflicts(ofOneRow) }
+        let settled = try settleUnchangedValues(after: number, container)
+        return (settled.restored, settled.forgotten + ofOneRow.count)
+    }
+
+    private func settleUnchangedValues(
+        after number: Int64, _ container: Container
+    ) throws -> (restored: Int, forgotten: Int) {
         let conflicts = try store.backdatedConflicts(after: number, limit: UnchangedValues.maximumConflicts)
         if conflicts.isEmpty { return (0, 0) }
         var values = UnchangedValues(conflicts)

@@ -44,6 +44,26 @@ extension Store {
         }
     }
 
+    /// Lists unresolved conflicts of two references to objects that one row shows: both writers referred to the row. Earliest first.
+    /// - Parameter number: only conflicts recorded after this number.
+    package func conflictsOfOneRow(after number: Int64, limit: Int) throws -> [Int64] {
+        try readAccess { access in
+            let entries = try ConflictReader(access).entries(
+                ["number > ?", "resolved IS NULL", "kind = 'field'"], "ORDER BY number LIMIT ?",
+                [.integer(number), .integer(Int64(limit))])
+            return try entries.filter { entry in
+                guard let column = entry.column, column < entry.table.columns.count,
+                    let parent = entry.table.columns[column].reference,
+                    case .reference(let lost)? = entry.lost.value, case .reference(let kept)? = entry.kept.value
+                else { return false }
+                func row(of object: ObjectID) throws -> ObjectID {
+                    try access.unified.representative(of: object, parent) ?? object
+                }
+                return try row(of: lost) == row(of: kept)
+            }.map(\.number)
+        }
+    }
+
     /// Removes conflicts in which nothing was lost.
     package func forgetConflicts(_ numbers: [Int64]) throws {
         try write { try ConflictReader.forget(numbers, $0) }
