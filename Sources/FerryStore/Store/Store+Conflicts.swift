@@ -23,16 +23,16 @@ extension Store {
         try readAccess { access in
             // The first changeset of a log is not known as backdated. Of two values of one time this does not matter.
             let late = try BackdatedChanges.all(access.meta)
+            let devices = try late.keys.sorted().map { "\(try access.devices.number(of: $0))" }.joined(separator: ", ")
             let entries = try ConflictReader(access).entries(
                 [
                     "number > ?", "resolved IS NULL", "kind = 'field'", "kept_device <> lost_device",
-                    "kept_time >= lost_time",
+                    "(kept_time = lost_time OR kept_time > lost_time AND lost_device IN (\(devices)))",
                 ],
                 "ORDER BY number LIMIT ?", [.integer(number), .integer(Int64(limit))])
             return entries.compactMap { entry in
                 guard let column = entry.column, column < entry.table.columns.count,
-                    entry.table.columns[column].policy == .lastWriterWins,
-                    late[entry.lost.device] != nil || entry.kept.time == entry.lost.time, let lost = entry.lost.value,
+                    entry.table.columns[column].policy == .lastWriterWins, let lost = entry.lost.value,
                     let kept = entry.kept.value
                 else { return nil }
                 let time = HybridTime(rawValue: UInt64(bitPattern: entry.lost.time))
@@ -48,8 +48,16 @@ extension Store {
     /// - Parameter number: only conflicts recorded after this number.
     package func conflictsOfOneRow(after number: Int64, limit: Int) throws -> [Int64] {
         try readAccess { access in
+            let columns = access.registry.tables.values.flatMap { table in
+                table.columns.filter { $0.reference != nil }.map { "(\(table.id), \($0.id))" }
+            }
+            if columns.isEmpty { return [] }
             let entries = try ConflictReader(access).entries(
-                ["number > ?", "resolved IS NULL", "kind = 'field'"], "ORDER BY number LIMIT ?",
+                [
+                    "number > ?", "resolved IS NULL", "kind = 'field'",
+                    "(\"table\", \"column\") IN (VALUES \(columns.joined(separator: ", ")))",
+                ],
+                "ORDER BY number LIMIT ?",
                 [.integer(number), .integer(Int64(limit))])
             return try entries.filter { entry in
                 guard let column = entry.column, column < entry.table.columns.count,
