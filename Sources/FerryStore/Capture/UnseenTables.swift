@@ -74,6 +74,12 @@ struct UnseenTables {
         return changed
     }
 
+    /// The affinities of a table's columns at the last look, by number; empty without a record.
+    func types(of table: Int) throws -> [String: SchemaColumn.Affinity] {
+        let known: [String: [String: SchemaColumn.Affinity]] = try meta.json(.columnTypes) ?? [:]
+        return known["\(table)"] ?? [:]
+    }
+
     private func counts() throws -> [Int: (triggers: Int, hasInsert: Bool)] {
         var names: [Int: String] = [:]
         let renamed = try TableNames.load(connection)

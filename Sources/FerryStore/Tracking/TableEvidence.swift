@@ -6,7 +6,7 @@ import FerrySchema
 /// but rows tells which table a new one is.
 ///
 /// Rows are compared with their object checksums. Rows that a migration changed too are no evidence, so most rows must be as before.
-/// Where a column is gone, or all rows have unsent changes, the keys tell.
+/// Where a column is gone or has another type, or all rows have unsent changes, the keys tell.
 struct TableEvidence {
     private let connection: SQLConnection
     private let surroundings: StoreAccess.Surroundings
@@ -76,8 +76,11 @@ struct TableEvidence {
         let covered = Set(gone.covered)
         let sample = try SampledObjects(access).rows(of: table, covering: covered)
         let former = Set(table.columns.filter { covered.contains($0.id) }.map { foldedName($0.name) })
-        // A column that is gone leaves the checksum without an answer.
-        let isComparable = former.isSubset(of: new.columns)
+        // A column that is gone, or has another type, leaves the checksum without an answer.
+        let types = try UnseenTables(connection).types(of: gone.number)
+        let isComparable =
+            former.isSubset(of: new.columns)
+            && table.columns.allSatisfy { !covered.contains($0.id) || types["\($0.id)"] ?? $0.affinity == $0.affinity }
         if isComparable, !sample.isEmpty {
             let hashes = ObjectChecksums(table, covering: covered)
             let translator = ReferenceTranslator(access)

@@ -104,6 +104,24 @@ final class RenamedTableTests: XCTestCase {
         try fleet.assertSettled(things, "1|one\n2|TWO\n3|three\n4|four\n")
     }
 
+    func testARenamedTableThatIsMadeAnewWithAnotherTypeGoesOn() throws {
+        let migration = """
+            BEGIN; \(rename); CREATE TABLE n(id INTEGER PRIMARY KEY, name TEXT, size TEXT); INSERT INTO n SELECT * FROM thing;
+            DROP TABLE thing; ALTER TABLE n RENAME TO thing; COMMIT
+            """
+        let fleet = try makeFleet(
+            """
+            CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT, size INTEGER);
+            INSERT INTO item VALUES (1, 'one', 1), (2, 'two', 2), (3, 'three', 3);
+            """)
+        try fleet.shell(1, migration)
+        _ = try fleet.replicas[1].sync()
+        try fleet.shell(1, "UPDATE thing SET size = '20' WHERE id = 2")
+        _ = try fleet.replicas[1].sync()
+        try fleet.shell(0, migration)
+        try fleet.assertSettled("SELECT * FROM thing ORDER BY id", "1|one|1\n2|two|20\n3|three|3\n")
+    }
+
     func testARenamedTableThatIsMadeAnewWhileAllRowsWaitGoesOn() throws {
         let migration = """
             BEGIN; \(rename); CREATE TABLE n(id INTEGER PRIMARY KEY, name TEXT, made TEXT);
