@@ -59,7 +59,7 @@ struct UnseenTables {
     /// Saves the affinities of each table's columns. A missing table and a missing column keep theirs.
     /// - Returns: for each table the former affinities of the columns with another affinity now; nothing for a table without any record.
     func recordTypes(_ registry: Registry) throws -> [Int: [Int: SchemaColumn.Affinity]] {
-        let known: [String: [String: SchemaColumn.Affinity]] = try meta.json(.columnTypes) ?? [:]
+        let known = try recordedTypes()
         var present = known
         var changed: [Int: [Int: SchemaColumn.Affinity]] = [:]
         for table in registry.tables.values where table.isLocal {
@@ -76,8 +76,11 @@ struct UnseenTables {
 
     /// The affinities of a table's columns at the last look, by number; empty without a record.
     func types(of table: Int) throws -> [String: SchemaColumn.Affinity] {
-        let known: [String: [String: SchemaColumn.Affinity]] = try meta.json(.columnTypes) ?? [:]
-        return known["\(table)"] ?? [:]
+        try recordedTypes()["\(table)"] ?? [:]
+    }
+
+    private func recordedTypes() throws -> [String: [String: SchemaColumn.Affinity]] {
+        try meta.json(.columnTypes) ?? [:]
     }
 
     private func counts() throws -> [Int: (triggers: Int, hasInsert: Bool)] {

@@ -40,10 +40,7 @@ struct TableEvidence {
         var found: [(number: Int, name: String)] = []
         for table in gone {
             for candidate in new where TableNaming.areAlike(table.columns, candidate.columns) {
-                switch try verdict(table, candidate, names) {
-                case .same, .sameKeys: found.append((table.number, candidate.name))
-                case .different, .unknown: break
-                }
+                if try verdict(table, candidate, names) == .same { found.append((table.number, candidate.name)) }
             }
         }
         let byNumber = Dictionary(grouping: found, by: \.number)
@@ -56,10 +53,8 @@ struct TableEvidence {
 
     /// What rows say of a new table and a former table.
     enum Verdict {
-        /// Most rows are as before, or both have the same columns and no row.
+        /// Most rows are as before, or most keys where values cannot be compared, or both have the same columns and no row.
         case same
-        /// Most keys are as before, and the values cannot be compared.
-        case sameKeys
         case different
         /// There are no rows to compare.
         case unknown
@@ -105,7 +100,7 @@ struct TableEvidence {
         let rows = try connection.count("SELECT count(*) FROM \(table.quotedName)")
         let objects = try connection.count(
             "SELECT count(*) FROM \(table.objectTable) WHERE \(Visibility.way) = \(Visibility.row.rawValue)")
-        return rows <= objects * 2 ? .sameKeys : .different
+        return rows <= objects * 2 ? .same : .different
     }
 
     /// How old a row is before its table counts as no table of a migration under way, in milliseconds.

@@ -9,6 +9,11 @@ final class RenamedTableTests: XCTestCase {
     private let things = "SELECT id, name FROM thing ORDER BY id"
     private let rows = "INSERT INTO item VALUES (1, 'one'), (2, 'two'), (3, 'three');"
 
+    private let sized = """
+        CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT, size INTEGER);
+        INSERT INTO item VALUES (1, 'one', 1), (2, 'two', 2), (3, 'three', 3);
+        """
+
     private func makeFleet(_ schema: String? = nil) throws -> Fleet {
         try Fleet.two(schema ?? "CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT); \(rows)")
     }
@@ -88,11 +93,7 @@ final class RenamedTableTests: XCTestCase {
             CREATE TABLE n(id INTEGER PRIMARY KEY, name TEXT); INSERT INTO n SELECT id, name FROM thing; DROP TABLE thing;
             ALTER TABLE n RENAME TO thing
             """
-        let fleet = try makeFleet(
-            """
-            CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT, size INT);
-            INSERT INTO item VALUES (1, 'one', 1), (2, 'two', 2), (3, 'three', 3);
-            """)
+        let fleet = try makeFleet(sized)
         // One device skips a version.
         try fleet.shell(1, "BEGIN; \(rename); \(rebuild); COMMIT")
         try fleet.settle()
@@ -109,11 +110,7 @@ final class RenamedTableTests: XCTestCase {
             BEGIN; \(rename); CREATE TABLE n(id INTEGER PRIMARY KEY, name TEXT, size TEXT); INSERT INTO n SELECT * FROM thing;
             DROP TABLE thing; ALTER TABLE n RENAME TO thing; COMMIT
             """
-        let fleet = try makeFleet(
-            """
-            CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT, size INTEGER);
-            INSERT INTO item VALUES (1, 'one', 1), (2, 'two', 2), (3, 'three', 3);
-            """)
+        let fleet = try makeFleet(sized)
         try fleet.shell(1, migration)
         _ = try fleet.replicas[1].sync()
         try fleet.shell(1, "UPDATE thing SET size = '20' WHERE id = 2")
