@@ -20,13 +20,13 @@ setup:
 demo: build ## Two devices, one shared folder: see it work
 	FERRY="$$($(SWIFT) build --show-bin-path)/ferry" Examples/Demo/demo.sh
 
-# Each is a package of its own. SwiftPM does not notice new files of a package that it finds by its path; without the plan it looks
-# again.
+# Each is a package of its own, as an app's would be. They share a build folder, so that Ferry is built once for all. SwiftPM does not
+# notice new files of a package that it finds by its path; without the plan it looks again.
 examples: setup ## Build the example apps and run their tests
 	@for example in $(EXAMPLES); do \
-		echo "$$example"; rm -f "$$example/.build/debug.yaml"; \
-		if [ -d "$$example/Tests" ]; then (cd "$$example" && $(SWIFT) test) || exit; \
-		else (cd "$$example" && $(SWIFT) build) || exit; fi; \
+		echo "$$example"; rm -f Examples/.build/debug.yaml; \
+		if [ -d "$$example/Tests" ]; then verb=test; else verb=build; fi; \
+		$(SWIFT) $$verb --package-path "$$example" --scratch-path Examples/.build || exit; \
 	done
 
 check: setup ## Run the tests between two commits, some minutes' worth

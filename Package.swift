@@ -1,8 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Layers, lowest first; a target imports only what is listed below it. FerrySQL alone knows SQLite's statements, FerryStore and
-// FerryLive alone know GRDB. FerrySeal and FerryRemote alone know swift-crypto: one seals files, the other signs requests.
+// Layers, lowest first; a target imports only what is listed below it. FerrySQL makes SQLite's statements. FerryStore,
+// FerryLive and FerryDocuments alone know GRDB. FerrySeal and FerryRemote alone know swift-crypto: one seals files, the other signs
+// requests.
 // Docs/Architecture.md says what lives in which.
 var strict: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
 // Scripts/fuzz-bytes sets it: only Ferry's own modules guide the fuzzers.

@@ -18,8 +18,21 @@ final class InotifySource: ChangeEventSource {
         var paths: [String: Int32] = [:]
         /// Paths that could not be watched at the last try.
         var missing: Set<String> = []
+        /// Those of them that were not there while the folder around was watched, with the folder's watch: an event of the folder
+        /// tells when such a path appears.
+        var awaited: [String: Int32] = [:]
         /// Those of them for which the system had no watch left.
         var unwatched: Set<String> = []
+
+        /// True if an event will tell of the path: the folder around has the same watch as when the path was not there.
+        func isAwaited(_ path: String) -> Bool {
+            guard let watch = awaited[path] else { return false }
+            return paths[Self.folder(around: path)] == watch
+        }
+
+        static func folder(around path: String) -> String {
+            path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
+        }
     }
 
     private static let mask = UInt32(
@@ -48,6 +61,7 @@ final class InotifySource: ChangeEventSource {
                 state.interests[watch] = nil
             }
             state.missing.formIntersection(interests.keys)
+            state.awaited = state.awaited.filter { interests[$0.key] != nil }
             state.unwatched = []
             var hasAppeared = false
             for (path, interest) in interests {
@@ -55,13 +69,17 @@ final class InotifySource: ChangeEventSource {
                     state.interests[watch] = interest
                     continue
                 }
+                if state.isAwaited(path) { continue }
+                let around = state.paths[State.folder(around: path)]
                 let watch = inotify_add_watch(descriptor, path, Self.mask)
-                // Missing, or the user's limit of watches is reached: tried again at the next wait.
+                // Missing, or the user's limit of watches is reached: tried again at the next wait, or once the path appears.
                 guard watch >= 0 else {
                     if errno == ENOSPC { state.unwatched.insert(path) }
+                    state.awaited[path] = errno == ENOENT ? around : nil
                     state.missing.insert(path)
                     continue
                 }
+                state.awaited[path] = nil
                 if state.missing.remove(path) != nil { hasAppeared = true }
                 // Two paths to a directory share a watch; the last path stands for both.
                 if let other = state.watches[watch] { state.paths[other] = nil }
@@ -73,7 +91,7 @@ final class InotifySource: ChangeEventSource {
         }
     }
 
-    var isIncomplete: Bool { state.withLock { !$0.missing.isEmpty } }
+    var isIncomplete: Bool { state.withLock { state in !state.missing.allSatisfy { state.isAwaited($0) } } }
 
     var unwatchedCount: Int { state.withLock { $0.unwatched.count } }
 
@@ -100,6 +118,7 @@ final class InotifySource: ChangeEventSource {
             let end = min(offset + Self.nameOffset + Int(event.len), buffer.count)
             let name = buffer[min(offset + Self.nameOffset, end)..<end].prefix { $0 != 0 }
             if event.mask & UInt32(IN_IGNORED | IN_MOVE_SELF) != 0 { forget(event.wd, event.mask) }
+            if event.mask & UInt32(IN_CREATE | IN_MOVED_TO | IN_Q_OVERFLOW) != 0 { expect(name, event.wd) }
             // An overflow and changes of the directory itself come without a name. The event before a removed watch
             // reports the reason.
             if event.mask & UInt32(IN_IGNORED) == 0, isInteresting(name, event.wd) { isOfInterest = true }
@@ -114,6 +133,19 @@ final class InotifySource: ChangeEventSource {
         case .names(let names): return names.contains(String(decoding: name, as: UTF8.self))
         case .everything where reportsAllNames: return true
         case .everything, nil: return first != UInt8(ascii: ".") && first != UInt8(ascii: "~")
+        }
+    }
+
+    /// A name has appeared in a watched folder; without a name, events were lost, and any path may have appeared.
+    private func expect(_ name: Slice<UnsafeRawBufferPointer>, _ watch: Int32) {
+        state.withLock { state in
+            if state.awaited.isEmpty { return }
+            if name.isEmpty {
+                state.awaited = [:]
+                return
+            }
+            guard let folder = state.watches[watch] else { return }
+            state.awaited[folder + "/" + String(decoding: name, as: UTF8.self)] = nil
         }
     }
 

@@ -78,7 +78,7 @@ final class RcloneProcess: Sendable {
         return FerryError(
             .containerMissing,
             "rclone cannot be started\(said.isEmpty ? "" : " (\(said))"). Is it installed, in version "
-                + "\(oldestVersion[0]).\(oldestVersion[1]) or later? What you write is kept and sent later.",
+                + "\(oldestVersion[0]).\(oldestVersion[1]) or later?",
             detail: said)
     }
 

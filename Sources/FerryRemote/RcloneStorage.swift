@@ -279,7 +279,7 @@ package final class RcloneStorage: ObjectStorage {
             throw FerryError(
                 .containerMissing,
                 "rclone \(version.text) is too old: Ferry needs \(RcloneProcess.oldestVersion[0])."
-                    + "\(RcloneProcess.oldestVersion[1]) or later. What you write is kept and sent later.")
+                    + "\(RcloneProcess.oldestVersion[1]) or later. Install a newer one.")
         }
         state.withLock { $0.process = process }
         return process
@@ -290,7 +290,7 @@ package final class RcloneStorage: ObjectStorage {
     private func missingLibrary(_ failure: HTTPFailure) -> FerryError {
         FerryError(
             .containerMissing,
-            "rclone cannot be asked: \(failure.reason). What you write is kept and sent later.", path: describe(""),
+            "rclone cannot be asked: \(failure.reason).", path: describe(""),
             detail: failure.reason)
     }
 
@@ -338,7 +338,7 @@ package final class RcloneStorage: ObjectStorage {
         return FerryError(
             isOutage ? .containerMissing : .inputOutput,
             "rclone cannot \(verb) \(describe(key)): \(said.isEmpty ? "\(answer.status)" : said). "
-                + (isOutage ? "What you write is kept and sent later." : "Try again later."), path: describe(key),
+                + (isOutage ? "Check the network and the remote." : "Try again later."), path: describe(key),
             detail: said.isEmpty ? "\(answer.status)" : said)
     }
 }

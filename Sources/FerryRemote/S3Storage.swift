@@ -284,7 +284,7 @@ package final class S3Storage: ObjectStorage {
         case .unreachable, .silent:
             return FerryError(
                 .containerMissing,
-                "\(service) cannot be reached (\(failure.reason)). What you write is kept and sent later.",
+                "\(service) cannot be reached (\(failure.reason)). Check the network and the address.",
                 path: describe(""), detail: failure.reason)
         case .certificate:
             return FerryError(
@@ -302,8 +302,7 @@ package final class S3Storage: ObjectStorage {
         case .missingLibrary:
             return FerryError(
                 .containerMissing,
-                "\(service) cannot be reached: \(failure.reason). What you write is kept and sent later.",
-                path: describe(""), detail: failure.reason)
+                "\(service) cannot be reached: \(failure.reason).", path: describe(""), detail: failure.reason)
         case .impossible:
             return FerryError(
                 .inputOutput, "\(service) cannot be asked: \(failure.reason).", path: describe(""),

@@ -147,6 +147,46 @@ final class ChangeWatcherTests: XCTestCase {
         XCTAssertEqual(watcher.wait(timeoutMilliseconds: long), .changed)
     }
 
+    /// With a thousand devices, most of whose directories are never made, each wait would look for all of them.
+    func testAMissingDirectoryIsLookedForAgainOnlyOnceTheFolderAroundTellsOfIt() throws {
+        let folder = try TemporaryFolder()
+        let missing = folder.path("segments")
+        let source = try XCTUnwrap(InotifySource())
+        let interests = WatchInterest.all(directories: [folder.path, missing], files: [])
+        // The order of the first tries is any: the second one finds the folder watched.
+        for _ in 0..<2 { XCTAssertFalse(source.update(interests)) }
+        XCTAssertFalse(source.isIncomplete, "an event of the folder will tell")
+        try files.write([1], toNewFileAt: folder.path("other"))
+        XCTAssertTrue(source.drain())
+        XCTAssertFalse(source.isIncomplete)
+        try files.createDirectory(at: missing)
+        XCTAssertTrue(source.drain())
+        XCTAssertTrue(source.isIncomplete)
+        XCTAssertTrue(source.update(interests), "the directory has appeared")
+        XCTAssertFalse(source.isIncomplete)
+        try files.write([1], toNewFileAt: missing + "/f")
+        XCTAssertTrue(source.drain())
+    }
+
+    /// The folder that would tell is another one by then.
+    func testAMissingDirectoryIsLookedForAgainWhereTheFolderAroundWasMadeAnew() throws {
+        let folder = try TemporaryFolder()
+        let (around, missing) = (folder.path("device"), folder.path("device/segments"))
+        try files.createDirectory(at: around)
+        let source = try XCTUnwrap(InotifySource())
+        let interests = WatchInterest.all(directories: [around, missing], files: [])
+        for _ in 0..<2 { XCTAssertFalse(source.update(interests)) }
+        try files.removeEmptyDirectory(at: around)
+        try files.createDirectory(at: around)
+        try files.createDirectory(at: missing)
+        XCTAssertTrue(source.drain())
+        XCTAssertTrue(source.isIncomplete)
+        XCTAssertTrue(source.update(interests))
+        XCTAssertFalse(source.isIncomplete)
+        try files.write([1], toNewFileAt: missing + "/f")
+        XCTAssertTrue(source.drain())
+    }
+
     func testADirectoryThatIsRenamedIsNotWatchedUnderItsNewName() throws {
         let folder = try TemporaryFolder()
         let watcher = ChangeWatcher()

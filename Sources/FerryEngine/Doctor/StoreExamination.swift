@@ -118,6 +118,18 @@ struct StoreExamination {
                         + "device. A new container can name the column instead: `ferry init … --reference "
                         + "\(reference.table).\(reference.column)=\(reference.parent)`."))
         }
+        for index in try replica.store.foreignUniqueIndexes() {
+            let columns = index.columns.joined(separator: ", ")
+            report.add(
+                .init(
+                    .warning, "table \(index.table)",
+                    "Another device has a UNIQUE index on \(columns), and this database does not yet. "
+                        + (index.values == 1 ? "One value stands" : "\(index.values) values stand")
+                        + " in several rows here, so a migration that makes the index fails.",
+                    advice:
+                        "Change or delete all rows but one of each value, and then run the migration. This lists them: "
+                        + index.query))
+        }
         for trigger in try replica.store.leftOutTriggers() {
             report.add(.init(.warning, "database", trigger.problem, advice: LeftOutTrigger.advice))
         }

@@ -67,14 +67,18 @@ extension Replica {
         }
     }
 
-    /// The error, with a hint at `ferry relocate` for a container missing in its folder. An unreachable network is no
-    /// such case.
+    /// The error of a database that belongs to a container, with advice: `ferry relocate` for a container missing in its
+    /// folder, and the promise that nothing is lost for a storage that cannot be reached.
     func hinting(_ error: FerryError) -> FerryError {
-        let hint = " If the container was moved, tell this database: `ferry relocate`."
         let isRemote = openPlace.withLock { $0 != nil }
-        guard error.code == .containerEmpty || error.code == .containerMissing && !isRemote,
-            !error.message.hasSuffix(hint)
-        else { return error }
+        let hint: String
+        switch error.code {
+        case .containerMissing where isRemote: hint = " What you write is kept and sent later."
+        case .containerMissing, .containerEmpty:
+            hint = " If the container was moved, tell this database: `ferry relocate`."
+        default: return error
+        }
+        if error.message.hasSuffix(hint) { return error }
         var error = error
         error.message += hint
         return error

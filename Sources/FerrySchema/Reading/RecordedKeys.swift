@@ -1,6 +1,4 @@
-import CFerrySQLite
 import FerryCore
-import FerrySQL
 
 /// The columns of tables with integer keys, and the collations of other keys, by a container's schema.
 ///
@@ -18,10 +16,8 @@ package struct RecordedKeys {
         for tracked in record.tracked {
             let isKey = if case .key = tracked.identity { true } else { false }
             guard isKey || tracked.identity == .surrogate || !tracked.renamedColumns.isEmpty else { continue }
-            let name = foldedName(tracked.statementName)
-            guard let text = record.statements.first(where: { $0.type == "table" && foldedName($0.name) == name })
-            else { continue }
-            let table = try Self.table(tracked.statementName, text.sql)
+            guard let text = record.statement(of: tracked) else { continue }
+            let table = try RecordedTable.read(tracked.statementName, [text.sql])
             if !tracked.renamedColumns.isEmpty {
                 columns[foldedName(tracked.name)] = table.map { $0.columns.map { foldedName($0.name) } }
             }
@@ -31,22 +27,6 @@ package struct RecordedKeys {
             } else if tracked.identity == .surrogate {
                 tables[foldedName(tracked.name)] = table
             }
-        }
-    }
-
-    private static func table(_ name: String, _ sql: String) throws -> SchemaTable? {
-        var handle: OpaquePointer?
-        defer { sqlite3_close_v2(handle) }
-        guard sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK, let handle else {
-            return nil
-        }
-        let connection = SQLConnection(handle)
-        defer { connection.finalizeStatements() }
-        do {
-            try connection.executeCreating(sql)
-            return try SchemaReader(connection: connection).read().table(name)
-        } catch let error as FerryError where [.damagedFile, .database, .missingFunction].contains(error.code) {
-            return nil  // an app's own collation, or a newer SQLite's syntax
         }
     }
 

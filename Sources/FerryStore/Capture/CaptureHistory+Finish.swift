@@ -93,8 +93,7 @@ extension CaptureHistory {
             guard case .reference(let object) = former.meaning, let owner = ledger.holder(of: key, in: table.id),
                 owner.object != object
             else { continue }
-            try connection.execute(
-                "UPDATE \(table.objectTable) SET k0 = NULL WHERE k0 = ? AND object = ?", key, .blob(object.bytes[...]))
+            try access.objects(of: table.id).release(key, of: object)
         }
         // The key of a row that was only deleted is in nobody's way, unless a new row is about to get the key.
         var awaited: Set<FieldValue> = []

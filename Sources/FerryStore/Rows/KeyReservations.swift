@@ -181,9 +181,7 @@ struct KeyReservations {
             }
             return refusal
         }
-        try connection.execute(
-            "UPDATE \(child.objectTable) SET k\(place) = ? WHERE object = ? AND \(Visibility.way) IN "
-                + "(\(Visibility.row.rawValue), \(Visibility.anomalousRow.rawValue))", key, .blob(object.bytes[...]))
+        try access.objects(of: child.id).set(key, at: place, ofKeyOf: object)
         return nil
     }
 

@@ -274,6 +274,20 @@ final class ObjectTable {
         try save(state)
     }
 
+    /// Removes a local key from an object, if the object has the key. Nothing else of the state changes.
+    func release(_ key: FieldValue, of object: ObjectID) throws {
+        try connection.execute(
+            "UPDATE \(table.objectTable) SET k0 = NULL WHERE k0 = ? AND object = ?", key, .blob(object.bytes[...]))
+    }
+
+    /// Changes a column of the key of an object with a row of the object's own. Nothing else of the state changes.
+    /// - Parameter place: the column's place in the key.
+    func set(_ value: FieldValue, at place: Int, ofKeyOf object: ObjectID) throws {
+        try connection.execute(
+            "UPDATE \(table.objectTable) SET k\(place) = ? WHERE object = ? AND \(Visibility.way) IN "
+                + "(\(Visibility.row.rawValue), \(Visibility.anomalousRow.rawValue))", value, .blob(object.bytes[...]))
+    }
+
     /// Forgets an object without a row. A key with referring rows stays reserved for the object.
     func forget(_ state: ObjectState) throws {
         if state.key.isEmpty { return try remove(state) }

@@ -25,6 +25,14 @@ extension Store {
         }
     }
 
+    /// Returns UNIQUE indexes of the container's newest schema that this database lacks, with rows here against them.
+    package func foreignUniqueIndexes() throws -> [ForeignUniqueIndex] {
+        try readAccess { access in
+            let schema = try SchemaReader(connection: access.connection).read()
+            return try ForeignUniqueIndex.all(access.connection, schema, device: access.device)
+        }
+    }
+
     /// Returns advice before a Core Data store starts to travel; `nil` where the database is no Core Data store.
     package func coreDataAdvice(_ selection: TableSelection) throws -> CoreDataAdvice? {
         try read { connection in

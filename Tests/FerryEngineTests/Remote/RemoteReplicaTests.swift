@@ -159,7 +159,11 @@ final class RemoteReplicaTests: XCTestCase {
         home.storage.setOutage(FerryError(.containerMissing, "objects.example.net cannot be reached."))
         for number in 0..<3 {
             try home.write(0, "offline \(number)")
-            XCTAssertEqual(failure { _ = try home.replicas[0].sync(isThorough: number == 1) }?.code, .containerMissing)
+            let told = failure { _ = try home.replicas[0].sync(isThorough: number == 1) }
+            XCTAssertEqual(told?.code, .containerMissing)
+            // The promise holds for a database of a container alone, so no storage gives it.
+            XCTAssertEqual(
+                told?.message, "objects.example.net cannot be reached. What you write is kept and sent later.")
         }
         let status = try home.replicas[0].status()
         XCTAssertEqual(status.unpublished, 3)
