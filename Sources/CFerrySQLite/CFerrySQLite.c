@@ -21,6 +21,21 @@ int ferry_sqlite3_read_start(sqlite3 *connection, void *bytes, int *count, sqlit
     return code == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : code;
 }
 
+int ferry_sqlite3_overwrites_safely(sqlite3 *connection) {
+    sqlite3_file *file = 0;
+    int code = sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    if (code != SQLITE_OK || !file || !file->pMethods) return 0;
+    return (file->pMethods->xDeviceCharacteristics(file) & SQLITE_IOCAP_POWERSAFE_OVERWRITE) != 0;
+}
+
+int ferry_sqlite3_synchronize_log(sqlite3 *connection) {
+    sqlite3_file *file = 0;
+    int code = sqlite3_file_control(connection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file);
+    if (code != SQLITE_OK) return code;
+    if (!file || !file->pMethods) return SQLITE_OK;
+    return file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
+}
+
 int ferry_sqlite3_bind_text_copy(sqlite3_stmt *statement, int index, const void *bytes, int count) {
     return sqlite3_bind_text(statement, index, bytes, count, SQLITE_TRANSIENT);
 }

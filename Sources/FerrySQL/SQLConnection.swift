@@ -171,13 +171,40 @@ import FerryCore
     /// Without this, a database in WAL mode may lose commits under `synchronous = NORMAL`. A database with a rollback
     /// journal may lose its last commit even under FULL, because nothing makes the journal's removal durable:
     /// https://www.sqlite.org/pragma.html#pragma_synchronous
+    ///
+    /// SQLite lets no other program write while a commit waits for the disk, which takes longer than the work of most passes. In WAL
+    /// mode the wait comes behind the commit, and holds nobody up. Others see the commit meanwhile, and may lose it with a loss of
+    /// power, like any commit of theirs under NORMAL. So nothing outside of the database may follow from a commit before `body` and
+    /// this call have returned.
+    /// - Throws: `inputOutput` if the disk fails behind the commit; the commit stands then.
     @inlinable package func durably<Result>(_ body: () throws -> Result) throws -> Result {
         let present = try count("PRAGMA synchronous")
-        if present >= 3 { return try body() }
-        try executeScript("PRAGMA synchronous = EXTRA")
+        let waitsBehind = try synchronizesLater()
+        let wanted = waitsBehind ? 1 : max(present, 3)
+        if present != wanted { try executeScript("PRAGMA synchronous = \(wanted)") }
         let work = Swift.Result { try body() }
-        try executeScript("PRAGMA synchronous = \(present)")
-        return try work.get()
+        if present != wanted { try executeScript("PRAGMA synchronous = \(present)") }
+        let result = try work.get()
+        if waitsBehind { try synchronizeLog() }
+        return result
+    }
+
+    /// True if a commit can be made durable behind its transaction: in WAL mode, on a file system where appended bytes do no harm to
+    /// bytes that are already there.
+    @usableFromInline func synchronizesLater() throws -> Bool {
+        guard case .text(let mode)? = try firstValue("PRAGMA journal_mode"), mode.elementsEqual("wal".utf8) else {
+            return false
+        }
+        return ferry_sqlite3_overwrites_safely(handle) != 0
+    }
+
+    /// Makes all commits so far survive a loss of power, those of other programs too. Does nothing for a database without a log.
+    /// - Throws: `inputOutput`.
+    @usableFromInline package func synchronizeLog() throws {
+        let code = ferry_sqlite3_synchronize_log(handle)
+        if code == SQLITE_OK { return }
+        // No statement failed, so the connection has no message.
+        throw Self.error(code, message: String(cString: sqlite3_errstr(code)), while: "xSync of the write-ahead log")
     }
 
     /// Turns all triggers of this connection on or off.

@@ -28,6 +28,43 @@ final class KilledProcessTests: XCTestCase {
         }
     }
 
+    /// SQLite lets nobody else write while it holds the lock of the log, and the disk takes longer than the work of most passes.
+    func testNoProgramWaitsWhileASyncWaitsForTheDisk() throws {
+        try skipUnlessPermitted()
+        let shop = try Workshop()
+        try shop.sql("a.sqlite", "PRAGMA journal_mode = WAL; CREATE TABLE t(id INTEGER PRIMARY KEY, x)")
+        try shop.ferry("init", "a.sqlite", "shared", "--open")
+        // The app has the database open: a log that is made anew gets its header onto the disk under the lock.
+        let (app, input, output) = (Process(), Pipe(), Pipe())
+        app.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        app.arguments = ["sqlite3", shop.path("a.sqlite")]
+        (app.standardInput, app.standardOutput) = (input, output)
+        try app.run()
+        defer { app.terminate() }
+        input.fileHandleForWriting.write(Data("INSERT INTO t(x) VALUES ('one'); SELECT 'written';\n".utf8))
+        XCTAssertEqual(output.fileHandleForReading.availableData, Data("written\n".utf8))
+        let traced = try strace(
+            shop, ["-y", "-e", "trace=fcntl,fsync,fdatasync"], ["sync", shop.path("a.sqlite")])
+        XCTAssertEqual(traced.status, 0, traced.errors)
+        var isLocked = false
+        var (locks, synchronizations) = (0, 0)
+        for line in try String(contentsOfFile: shop.path("trace"), encoding: .utf8).split(separator: "\n") {
+            // The lock of writers is byte 120 of the log's index: https://www.sqlite.org/walformat.html#wal_locks
+            if line.contains("a.sqlite-shm"), line.contains("l_start=120, l_len=1}") {
+                isLocked = line.contains("F_WRLCK")
+                if isLocked { locks += 1 }
+            }
+            guard line.contains("sync(") else { continue }
+            XCTAssertFalse(isLocked, "\(line)")
+            if line.contains("a.sqlite-wal") { synchronizations += 1 }
+            if line.contains("/shared/") {
+                XCTAssertGreaterThan(synchronizations, 0, "what is published is on the disk: \(line)")
+            }
+        }
+        XCTAssertGreaterThan(locks, 1)
+        XCTAssertGreaterThan(synchronizations, 0)
+    }
+
     /// Kills a command at every call that writes, or at as many as there is time for.
     /// - Parameter prepare: makes `work/`, in which the command works; the container is `work/shared`.
     private func kill(

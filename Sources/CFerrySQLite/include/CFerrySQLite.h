@@ -15,6 +15,14 @@ int ferry_sqlite3_enable_foreign_keys(sqlite3 *connection, int enable, int *now)
 // https://www.sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntlfilepointer
 int ferry_sqlite3_read_start(sqlite3 *connection, void *bytes, int *count, sqlite3_int64 *size);
 
+// 1 if later writes to a connection's journal leave bytes that are already there unharmed by a loss of power, so that a commit may be
+// made durable after others were appended. https://www.sqlite.org/c3ref/c_iocap_atomic.html
+int ferry_sqlite3_overwrites_safely(sqlite3 *connection);
+
+// Writes a connection's journal or write-ahead log to the disk, as a commit under `synchronous = FULL` does. For a connection in no
+// transaction. https://www.sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntljournalpointer
+int ferry_sqlite3_synchronize_log(sqlite3 *connection);
+
 // Binds bytes that SQLite copies before returning (SQLITE_TRANSIENT).
 int ferry_sqlite3_bind_text_copy(sqlite3_stmt *statement, int index, const void *bytes, int count);
 int ferry_sqlite3_bind_blob_copy(sqlite3_stmt *statement, int index, const void *bytes, int count);

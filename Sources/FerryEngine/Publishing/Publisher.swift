@@ -31,6 +31,7 @@ struct Publisher {
         report.count(published: try packs.publish())
         let waiting = try store.outboxSizes()
         if waiting.isEmpty { return }
+        try store.makeDurable()
         let epoch = try container.sealingEpoch()
         try gather(waiting)
         while let entry = try store.outboxEntry() {

@@ -15,7 +15,7 @@ extension Store {
                     isWhole.withLock { $0 = true }
                     var result: Result?
                     let work = Swift.Result {
-                        try connection.durably {
+                        try durably(connection) {
                             try database.inTransaction(.immediate) {
                                 result = try connection.guardingFile(body)
                                 return .commit

@@ -54,6 +54,9 @@ public final class Store: Sendable {
     package var fastPathCounts: FastPathCounts { countedFastPaths.withLock { $0 } }
     /// True while several accesses form a single transaction.
     let isWhole = Mutex(false)
+    /// True if everything committed by Ferry is on the disk. False at first: a process may have ended between a commit and its wait
+    /// for the disk.
+    private let isOnDisk = Mutex(false)
     private let replayHook = Mutex<ReplayHook?>(nil)
     let registries = RegistryCache()
     let lastVector = QueryMemo<VersionVector>()
@@ -143,6 +146,10 @@ public final class Store: Sendable {
         configuration.prepareDatabase {
             sqlite3_set_authorizer($0.sqliteConnection, nil, nil)
             try $0.execute(sql: "PRAGMA cache_size = -\(pageCacheKiB)")
+            // A commit in WAL mode need not wait for the disk while it keeps other writers out (`durably`).
+            if try String.fetchOne($0, sql: "PRAGMA journal_mode") == "wal" {
+                try $0.execute(sql: "PRAGMA synchronous = NORMAL")
+            }
         }
         // The journal mode is the app's choice. A queue leaves the mode unchanged.
         return try translating(path) { try DatabaseQueue(path: path, configuration: configuration) }
@@ -181,9 +188,10 @@ public final class Store: Sendable {
         }
     }
 
-    /// Writes like an app, with triggers and foreign keys on, so writes are captured.
+    /// Writes like an app, with triggers and foreign keys on, so writes are captured. On a connection of Ferry's own the write
+    /// survives a loss of power; an app's connection is as the app has it.
     package func write<Result>(_ body: (SQLConnection) throws -> Result) throws -> Result {
-        try writing(asApp: true, durably: false, body)
+        try writing(asApp: true, durably: isAlone, body)
     }
 
     /// Writes only to Ferry's tables without triggers: the connection keeps its last mode.
@@ -217,7 +225,7 @@ public final class Store: Sendable {
                         return .commit
                     }
                 }
-                try durably ? connection.durably(work) : work()
+                try durably ? self.durably(connection, work) : work()
                 guard let result else { throw FerryError(.internalInconsistency, "A write returned nothing.") }
                 return result
             }
@@ -253,7 +261,7 @@ public final class Store: Sendable {
                     }
                     if isPart { return try connection.savepoint(run) }
                     beforeWriteLock.withLock { $0 }?(.pass)
-                    try connection.durably {
+                    try durably(connection) {
                         try database.inTransaction(.immediate) {
                             try connection.guardingFile(run)
                             return .commit
@@ -266,6 +274,22 @@ public final class Store: Sendable {
                 return outcome.result
             }
         }
+    }
+
+    /// Runs a transaction whose writes survive a loss of power once this call has returned (`SQLConnection.durably`).
+    func durably<Result>(_ connection: SQLConnection, _ transaction: () throws -> Result) throws -> Result {
+        isOnDisk.withLock { $0 = false }
+        let result = try connection.durably(transaction)
+        isOnDisk.withLock { $0 = true }
+        return result
+    }
+
+    /// Makes what was committed survive a loss of power, before anything of it is published. Mostly nothing is to do.
+    /// - Throws: `inputOutput`.
+    package func makeDurable() throws {
+        if isOnDisk.withLock({ $0 }) { return }
+        try Self.translating(path) { try onWriter { try connection($0).synchronizeLog() } }
+        isOnDisk.withLock { $0 = true }
     }
 
     /// Turns triggers and foreign keys off. Each switch makes SQLite prepare every statement anew. So a connection
