@@ -90,6 +90,11 @@ struct InitCommand: DatabaseCommand {
         try console.say("This device is called \(style.bold(report.device.name)).")
         try TableListing(report.tables, report.leftOut).say(console)
         RowsWithoutKey.warn(report.rowsWithoutKey, console)
+        for table in report.tablesOfTheApp {
+            console.warn(
+                "\(table.table) travels, and this command cannot write to it (\(table.missing)). On each device the app itself has to "
+                    + "sync. Rows that refer to it may come before it does; --except leaves tables out.")
+        }
         try PlainReferenceListing(report.plainReferences).say(console)
         try reportCoreData(report, console)
         try reportReferences(report, console)
@@ -108,6 +113,7 @@ struct InitCommand: DatabaseCommand {
         try console.say("Here and there, to keep both in step:")
         try console.say(style.bold("  ferry watch \(Wording.shellWord(argument.database))"))
         try console.say("Every program that writes meanwhile waits for its turn with: PRAGMA busy_timeout = 5000")
+        try console.say("One that reads before it writes in a transaction also needs: BEGIN IMMEDIATE")
         console.detail("Device \(report.device.id), container \(report.container.id).")
     }
 

@@ -130,6 +130,8 @@ struct JoinCommand: DatabaseCommand {
         try TableListing(report.tables, report.leftOut).say(console)
         try warnOfEmptyNotes(report, console)
         RowsWithoutKey.warn(report.rowsWithoutKey, console)
+        for table in report.waitingTables { console.warn(table.problem) }
+        if !report.waitingTables.isEmpty { console.hint(WaitingTable.advice) }
         try PlainReferenceListing(report.plainReferences).say(console)
         try reportMatchingKeys(report, console)
         for schema in report.refusedSchemas {

@@ -30,6 +30,8 @@ package final class FolderBackend: ContainerBackend {
     private struct State {
         /// Directories whose own names are durable and that hold no leftovers of an earlier process.
         var prepared: Set<String> = []
+        /// Directories whose own names are durable: those prepared, and those around them.
+        var durable: Set<String> = []
         /// Names of the temporary files that are being written.
         var inFlight: Set<String> = []
     }
@@ -261,8 +263,11 @@ package final class FolderBackend: ContainerBackend {
         var parent = ""
         for component in directory.split(separator: "/") {
             let child = Self.join(parent, String(component))
-            try fileSystem.createDirectory(at: path(child))
-            try fileSystem.synchronizeDirectory(at: path(parent))
+            if try !state.withLock({ $0.durable.contains(child) }) || !isThere(child) {
+                try fileSystem.createDirectory(at: path(child))
+                try fileSystem.synchronizeDirectory(at: path(parent))
+                state.withLock { _ = $0.durable.insert(child) }
+            }
             parent = child
         }
         if directory.hasPrefix(Self.singleWriterDirectory) { try removeLeftovers(in: directory) }

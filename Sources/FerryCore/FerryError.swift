@@ -70,7 +70,7 @@ public struct FerryError: Error, Sendable {
         /// A device's log begins later than the next changeset: a snapshot is needed, and none is there that will do.
         /// Wait for a snapshot.
         public static let logCollected = Code(rawValue: "logCollected")
-        /// A device's clock is far ahead; its changes win until somebody sets the clock right.
+        /// A device's clock is far ahead, or was once; its changes win until that time has come.
         public static let clockAhead = Code(rawValue: "clockAhead")
         /// A peer's table cannot be matched with this database's.
         public static let incompatibleSchema = Code(rawValue: "incompatibleSchema")

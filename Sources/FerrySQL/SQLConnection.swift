@@ -232,7 +232,10 @@ import FerryCore
 
     /// True if SQLite lacks a collation or function of the app. https://www.sqlite.org/appfunc.html
     private static func isMissingPart(_ message: String) -> Bool {
-        ["no such collation sequence", "no such function", "unknown function"].contains { message.hasPrefix($0) }
+        // SQLite finds no way to read a table WITHOUT ROWID whose key has such a collation.
+        ["no such collation sequence", "no such function", "unknown function", "no query solution"].contains {
+            message.hasPrefix($0)
+        }
     }
 
     /// - Parameter number: the system's error number behind SQLite's error; 0 where nobody knows.

@@ -26,6 +26,29 @@ final class MissingFunctionCommandTests: XCTestCase {
         return outcome.output
     }
 
+    func testInitAndJoinSayWhichTablesOnlyTheAppCanWriteTo() throws {
+        let workshop = try Workshop()
+        _ = try app(workshop, "a.sqlite", Self.schema + "; INSERT INTO word VALUES ('1', 'Wort')")
+        let made = try workshop.succeed("init", "a.sqlite", "shared", "--open")
+        XCTAssertTrue(made.errors.contains("word travels, and this command cannot write to it"), made.errors)
+        _ = try app(workshop, "b.sqlite", Self.schema)
+        let joined = try workshop.succeed("join", "b.sqlite", "shared")
+        XCTAssertTrue(joined.errors.contains("1 row waits for the app"), joined.errors)
+    }
+
+    /// SQLite finds no way to read such a table without the collation: "no query solution".
+    func testATableThatCannotBeReadIsNamedBeforeAnythingIsMade() throws {
+        let workshop = try Workshop()
+        _ = try app(
+            workshop, "a.sqlite",
+            "CREATE TABLE tag(name TEXT PRIMARY KEY COLLATE de) WITHOUT ROWID; CREATE TABLE plain(k TEXT PRIMARY KEY)")
+        let refused = try workshop.ferry("init", "a.sqlite", "shared", "--open")
+        XCTAssertEqual(refused.status, 65, refused.errors)
+        XCTAssertTrue(refused.errors.contains("--except tag"), refused.errors)
+        XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("shared")))
+        try workshop.succeed("init", "a.sqlite", "shared", "--open", "--except", "tag")
+    }
+
     func testTheTableIsNamedAndEverythingElseArrives() throws {
         let workshop = try Workshop()
         _ = try app(workshop, "a.sqlite", Self.schema)

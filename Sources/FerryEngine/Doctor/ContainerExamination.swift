@@ -49,11 +49,24 @@ struct ContainerExamination {
         report.examined.append(
             "\(DoctorReport.count(files, "segment")) and \(DoctorReport.count(snapshots, "snapshot")) of "
                 + DoctorReport.count(devices.count, "device"))
-        for (device, problem) in replica.clocksAhead(known.vector) {
+        for (device, problem) in replica.clocksAhead(known) {
             report.add(
                 .init(
                     .warning, names[device] ?? device.description, problem.message,
-                    advice: "Ferry's clock there follows once the date is right; what it wrote before keeps its time."))
+                    advice:
+                        "A clock of Ferry's never goes back. `ferry doctor` on that device says how to begin with the right time."
+                ))
+        }
+        if let days = replica.daysAhead(known.vector[replica.identity.device]) {
+            report.add(
+                .init(
+                    .warning, "this device",
+                    "The times of its changes are more than \(days == 1 ? "a day" : "\(days) days") ahead of its clock: the clock was "
+                        + "ahead once. Its changes win over later ones until that time has come.",
+                    advice:
+                        "With the right date, `ferry sync`, `ferry leave` and then `ferry join … --match keys` begin with the right "
+                        + "time; on another device, `ferry devices … retire` ends the warning about the former one. What was written before "
+                        + "keeps its time."))
         }
         try reportRefusals(names, &report)
         if container.isSealed { try reportForkedViews(names, &report) }

@@ -104,7 +104,8 @@ struct JoinAttempt {
             compared: compared,
             matchingKeys: rows?.matchingKeys ?? 0, removed: rows?.removed ?? 0, conflicts: hasRows ? sync.conflicts : 0,
             hidden: status.hidden, waiting: sync.waiting, plainReferences: try store.plainReferences(),
-            rowsWithoutKey: rowsWithoutKey, refusedSchemas: schema.refused, emptyNotes: try emptyNotes(leftOut, store),
+            rowsWithoutKey: rowsWithoutKey, waitingTables: try store.reading().waitingTables,
+            refusedSchemas: schema.refused, emptyNotes: try emptyNotes(leftOut, store),
             durationMilliseconds: environment.clock.milliseconds() - start)
         return (replica, report)
     }

@@ -49,6 +49,7 @@ package struct ReplicaSetup {
         let deviceName = try Replica.checkedName(name)
         let hints = try store.referenceHints(selection)
         let coreData = try store.coreDataAdvice(selection)
+        let tablesOfTheApp = try store.tablesOfTheApp(selection)
         let (container, membership) = try NewContainer(path, sealing, environment).make()
         if let membership { try keepRecovery(membership, container) }
         let identity = StoreIdentity(
@@ -71,7 +72,7 @@ package struct ReplicaSetup {
                     table: reference.table, column: reference.column, parent: reference.parent,
                     isTranslated: isTranslated)
             }, hints: hints, coreData: coreData, plainReferences: try store.plainReferences(),
-            published: sync.published, rowsWithoutKey: withoutKey,
+            published: sync.published, rowsWithoutKey: withoutKey, tablesOfTheApp: tablesOfTheApp,
             durationMilliseconds: environment.clock.milliseconds() - start, sealed: membership != nil)
         return (replica, report)
     }

@@ -166,16 +166,26 @@ public final class Replica: Sendable {
             acknowledging.filter { $0.value.acknowledgements.allSatisfy { isReplayed($0.key, $0.value) } }.keys)
     }
 
-    /// Devices with a last change further ahead of this device's clock than the clock follows.
-    func clocksAhead(_ vector: VersionVector) -> [DeviceID: FerryError] {
-        let latest = environment.clock.milliseconds() + HybridClock.maximumLeadMilliseconds
-        return vector.positions.filter { $0.key != identity.device && $0.value.time.milliseconds > latest }.mapValues {
-            let days = ($0.time.milliseconds - latest) / HybridClock.maximumLeadMilliseconds + 1
-            return FerryError(
-                .clockAhead,
-                "Its clock is more than \(days == 1 ? "a day" : "\(days) days") ahead of this device's. Its changes win over "
-                    + "later ones until it is set right: set the date on that device.")
+    /// Devices with a last change further ahead of this device's clock than the clock follows, without retired devices: those write no
+    /// more.
+    func clocksAhead(_ reading: StoreSummary) -> [DeviceID: FerryError] {
+        let others = reading.vector.positions.filter { $0.key != identity.device && !reading.retired.contains($0.key) }
+        return others.compactMapValues { position in
+            daysAhead(position).map { days in
+                FerryError(
+                    .clockAhead,
+                    "Its clock is more than \(days == 1 ? "a day" : "\(days) days") ahead of this device's, or was once. Its changes win "
+                        + "over later ones until that time has come. Set the date on that device, and run `ferry doctor` there."
+                )
+            }
         }
+    }
+
+    /// The days by which the last change of a log is further ahead of this device's clock than the clock follows; `nil` for none.
+    func daysAhead(_ position: LogPosition) -> Int64? {
+        let latest = environment.clock.milliseconds() + HybridClock.maximumLeadMilliseconds
+        if position.time.milliseconds <= latest { return nil }
+        return (position.time.milliseconds - latest) / HybridClock.maximumLeadMilliseconds + 1
     }
 
     /// Makes a reader of the remaining devices' logs, with this device's knowledge of the devices.

@@ -211,7 +211,7 @@ final class SyncRun {
 
     /// Saves and reports the reasons of waiting logs, and forgets the last sync's failure.
     private func reportStalls(_ reading: StoreSummary) throws {
-        problems.merge(replica.clocksAhead(reading.vector)) { reason, _ in reason }
+        problems.merge(replica.clocksAhead(reading)) { reason, _ in reason }
         let since = try store.recordStalls(problems, known: reading.waiting)
         if reading.failure != nil { try store.recordFailure(nil) }
         report.waiting = problems.sorted { $0.key < $1.key }.map { device, problem in

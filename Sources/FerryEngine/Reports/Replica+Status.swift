@@ -43,7 +43,7 @@ extension Replica {
             seen[device] = (head.deviceName, 0)
         }
         let vector = reading.vector
-        problems.merge(clocksAhead(vector)) { reason, _ in reason }
+        problems.merge(clocksAhead(reading)) { reason, _ in reason }
         let told = heads.filter { $0.key != identity.device }
         problems.merge(forkedViews(told, reading, abandoned: abandoned)) { reason, _ in reason }
         problems.merge(withheldLogs(told, reading)) { reason, _ in reason }

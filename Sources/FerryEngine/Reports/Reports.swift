@@ -274,6 +274,8 @@ public struct InitReport: Codable, Equatable, Sendable {
     package var published: SyncReport.Published
     /// Number of rows that cannot travel because of a NULL in the key.
     package var rowsWithoutKey: Int
+    /// Travelling tables that this process cannot write to, for lack of a collation or function of the app's.
+    package var tablesOfTheApp: [TableOfTheApp]
     package var durationMilliseconds: Int64
     /// Whether members alone can read the container.
     package var sealed: Bool
@@ -308,6 +310,8 @@ public struct JoinReport: Codable, Equatable, Sendable {
     /// Foreign keys that count as plain references, on whatever device they came to do so.
     package var plainReferences: [PlainReference]
     package var rowsWithoutKey: Int
+    /// Tables with rows that wait for a process with the app's collations and functions.
+    package var waitingTables: [WaitingTable]
     /// Newer schemas in the container that cannot be made here; an older schema was taken.
     package var refusedSchemas: [RefusedSchema]
     /// Tables made here in which the app's migration tool notes its work, and which are empty; `nil` without any. The tool may do all of

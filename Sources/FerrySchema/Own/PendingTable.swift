@@ -33,6 +33,11 @@ package struct PendingTable {
             "SELECT EXISTS(SELECT 1 FROM ferry_pending WHERE \"table\" = \(table) AND \(conditions))", values: key) != 0
     }
 
+    /// A query for the keys in the pending changes of a table.
+    package static func keys(of table: Int, width: Int) -> String {
+        "SELECT \(slots(width)) FROM ferry_pending WHERE \"table\" = \(table)"
+    }
+
     /// The number of pending changes of each table.
     package func counts() throws -> [Int: Int] {
         var counts: [Int: Int] = [:]

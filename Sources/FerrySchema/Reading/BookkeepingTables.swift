@@ -25,14 +25,19 @@ package struct BookkeepingTables {
         "doctrine_migration_versions", "phinxlog", "goose_db_version", "atlas_schema_revisions",
         "__diesel_schema_migrations", "_sqlx_migrations", "seaql_migrations", "refinery_schema_history",
         "_fluent_migrations", "_fluent_enums",
+        // sqlite-utils; South, SQLAlchemy-Migrate; Postgrator
+        "_sqlite_migrations", "south_migrationhistory", "migrate_version", "schemaversion",
     ]
 
     /// Names that a person may use as well: with the columns that a tool gives the table, in lower case.
     private static let shapes: [String: [Set<String>]] = [
-        // TypeORM; Laravel
-        "migrations": [["id", "timestamp", "name"], ["id", "migration", "batch"]],
-        // Piccolo
-        "migration": [["id", "name", "app_name", "ran_on"]],
+        // TypeORM; Laravel; db-migrate; beets
+        "migrations": [
+            ["id", "timestamp", "name"], ["id", "migration", "batch"], ["id", "name", "run_on"],
+            ["name", "table_name"],
+        ],
+        // Piccolo; Yii
+        "migration": [["id", "name", "app_name", "ran_on"], ["version", "apply_time"]],
     ]
 
     /// - Parameter columns: the names of all columns of the table.

@@ -69,6 +69,12 @@ package struct ReferenceHints {
         return Set(words.filter { !$0.isEmpty }.flatMap(singulars))
     }
 
+    /// True for a name that says of a column that the column holds keys: `album_id`, `albumId`, `fk_album`; not `album`.
+    private static func namesAKey(_ column: String) -> Bool {
+        let name = bare(column)
+        return ["id", "fk"].contains { name.hasSuffix($0) || name.hasPrefix($0) }
+    }
+
     /// The words a column may use for a table: `album` for `album`, `albums` or `Album`.
     package static func words(ofTable name: String) -> Set<String> { Set(singulars(of: bare(name))) }
 
@@ -100,7 +106,7 @@ package struct ReferenceHints {
     }
 
     /// True if all sampled values are integers, some are above 0, and nearly all values above 0 are keys of the parent
-    /// table.
+    /// table. Without any value the name alone decides: an app makes its tables before it has rows.
     private func holds(_ column: SchemaColumn, of table: SchemaTable, keysOf parent: SchemaTable) throws -> Bool {
         let name = quoted(column.name)
         let rows = try connection.rows(
@@ -109,6 +115,7 @@ package struct ReferenceHints {
                 SELECT 1 FROM \(parent.quotedName) WHERE \(quoted(parent.primaryKey[0])) = value))
             FROM (SELECT \(name) AS value FROM \(table.quotedName) WHERE \(name) IS NOT NULL LIMIT \(Self.sampleSize))
             """)
+        if case .integer(0)? = rows.first?[0] { return Self.namesAKey(column.name) && column.affinity == .integer }
         guard case .integer(0)? = rows.first?[1], case .integer(let positive)? = rows.first?[2], positive > 0,
             case .integer(let present)? = rows.first?[3]
         else { return false }

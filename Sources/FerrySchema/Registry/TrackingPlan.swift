@@ -53,9 +53,9 @@ package struct TrackingPlan: Equatable {
     package var tracked: [TrackedTableRecord] = []
     package var leftOut: [LeftOutTable] = []
 
-    /// The most columns of a table that travels: Ferry keeps another table beside each, with one column more, and SQLite allows
-    /// 2,000 columns (https://www.sqlite.org/limits.html#max_column).
-    package static let maximumColumns = 1_999
+    /// The most columns of a table that travels. SQLite allows 2,000 columns of a result, and a verification reads a row's columns with
+    /// those of its key and of its state (https://www.sqlite.org/limits.html#max_column).
+    package static let maximumColumns = 1_900
 
     /// - Parameters:
     ///   - isNew: true if the selection was made for this schema, so all its names must exist. A selection made for an earlier

@@ -64,7 +64,7 @@ extension FailureNote {
         case .deviceForked: "Its log was written twice\(number): its database was restored or copied."
         case .olderState: "The folder shows an older state of it. Nothing is lost. If this lasts, sync on that device."
         case .clockAhead:
-            "Its clock is far ahead of this device's. Its changes win over later ones until the date is set right there."
+            "Its clock is far ahead of this device's, or was once. Its changes win over later ones until that time has come. Set the date there."
         case .membersDiffer: "It knows the same records, and takes other devices for members. Update Ferry on both."
         case .unknownPolicy:
             "It changes a table with a policy that is not known here\(said). Update Ferry, or sync from the app that has the hook."

@@ -33,6 +33,28 @@ extension Store {
         }
     }
 
+    /// Returns tables about to travel that this process cannot write to, for lack of a collation or function of the app's.
+    /// - Throws: `missingFunction` for a table whose rows cannot even be read.
+    package func tablesOfTheApp(_ selection: TableSelection) throws -> [TableOfTheApp] {
+        try read { connection in
+            let schema = try SchemaReader(connection: connection).read()
+            return try TrackingPlan(schema, selection).tracked.compactMap { record in
+                guard let table = schema.table(record.name), table.kind == .table else { return nil }
+                if let missing = try connection.missingPart(of: "SELECT * FROM \(table.quotedName)") {
+                    throw FerryError(
+                        .missingFunction,
+                        "The rows of \(table.localName) cannot be read here: the key needs a collation of the app's own (\(missing)). "
+                            + "Make the container from the app, or leave the table out: --except \(table.localName).",
+                        path: path)
+                }
+                let writing = "INSERT INTO \(table.quotedName) DEFAULT VALUES"
+                return try connection.missingPart(of: writing).map {
+                    TableOfTheApp(table: table.localName, missing: $0)
+                }
+            }
+        }
+    }
+
     /// Returns advice before a Core Data store starts to travel; `nil` where the database is no Core Data store.
     package func coreDataAdvice(_ selection: TableSelection) throws -> CoreDataAdvice? {
         try read { connection in

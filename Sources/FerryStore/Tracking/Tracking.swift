@@ -158,6 +158,7 @@ struct Tracking {
         let planned = Set(registry.tables.values.filter { $0.isLocal && names.contains(foldedName($0.name)) }.map(\.id))
         let local = registry.parentsFirst.filter { planned.contains($0.id) }
         let begun = try BeforeImageTable.makeAbsent(local, connection)
+        let displacing = try meta.integer(.schemaVersion) == schema.version ? [] : tablesWithLostRows(local)
         for table in local {
             let old = Set((renamed[table.id] ?? [:]).keys).union(returned[table.id] ?? [])
             let hasNews =
@@ -171,7 +172,7 @@ struct Tracking {
             // UNIQUE index do not see the rows that OR REPLACE displaces under that index.
             if !known.contains(table.id) {
                 try recordRows(table, areOld: rowsAreOld)
-            } else if !triggered.contains(table.id) || ruled.contains(table.id) {
+            } else if !triggered.contains(table.id) || ruled.contains(table.id) || displacing.contains(table.id) {
                 let covered = coverage[table.id]
                 news.unseen.append(
                     UnseenTable(
@@ -215,6 +216,25 @@ struct Tracking {
         }
         registry.leftOut = plan.leftOut
         return registry
+    }
+
+    /// The tables with pending changes and a row that is gone without one: a UNIQUE index was made, displaced rows, and is gone again
+    /// since the last look. A trigger that knows nothing of an index records nothing of what OR REPLACE displaces by it.
+    private func tablesWithLostRows(_ tables: [TrackedTable]) throws -> Set<Int> {
+        let pending = try PendingTable(connection).counts()
+        return try Set(
+            tables.filter { table in
+                guard pending[table.id] != nil else { return false }
+                let width = table.keyColumns.count
+                let slots = width == 1 ? "coalesce(k0, object)" : (0..<width).map { "k\($0)" }.joined(separator: ", ")
+                return try connection.count(
+                    """
+                    SELECT EXISTS(SELECT \(slots) FROM \(table.objectTable)
+                        WHERE \(Visibility.way) IN (\(Visibility.row.rawValue), \(Visibility.anomalousRow.rawValue))
+                        EXCEPT SELECT \(table.comparedKeyList) FROM \(table.rows)
+                        EXCEPT \(PendingTable.keys(of: table.id, width: width)))
+                    """) != 0
+            }.map(\.id))
     }
 
     /// The number of registered columns of each table.

@@ -42,6 +42,31 @@ final class ClockFaultTests: XCTestCase {
         XCTAssertEqual(try slow.status().devices.first?.problemCode, "clockAhead")
     }
 
+    /// A clock of Ferry's never goes back, so the date alone mends nothing.
+    func testADeviceWhoseClockWasAheadIsToldAndBeginsWithTheRightTimeAsAnotherDevice() throws {
+        let (fleet, fast, slow) = try household(ahead: 3 * 365 * Self.day)
+        try fleet.shell(0, "UPDATE item SET name = 'from the future'")
+        _ = try fast.sync()
+        // The date is right from now on.
+        let corrected = try Replica(path: fleet.databasePath(0))
+        XCTAssertEqual(try slow.sync().waiting.map(\.code), ["clockAhead"])
+        let findings = try corrected.examine().findings.filter { $0.subject == "this device" }
+        XCTAssertEqual(findings.map(\.severity), [.warning])
+        XCTAssertTrue(findings[0].advice.contains("--match keys"), findings[0].advice)
+        _ = try corrected.sync()
+        _ = try corrected.leave()
+        _ = try slow.retire("device0")
+        let (again, _) = try Replica.join(
+            databasePath: fleet.databasePath(0), containerPath: fleet.containerPath, options: JoinOptions(match: .keys))
+        let joined = try XCTUnwrap(again)
+        XCTAssertEqual(try joined.examine().findings.filter { $0.subject == "this device" }, [])
+        try fleet.shell(0, "INSERT INTO item VALUES (2, 'first')")
+        _ = try joined.sync()
+        XCTAssertEqual(try slow.sync().waiting, [])
+        XCTAssertEqual(try fleet.shell(1, "SELECT name FROM item ORDER BY id"), "from the future\nfirst\n")
+        XCTAssertEqual(try slow.verify(deep: true).differences, [])
+    }
+
     func testALocalEditOfARowFromTheFutureTakesEffectAndTheClockDoesNotFollow() throws {
         let (fleet, fast, slow) = try household(ahead: 3 * 365 * Self.day)
         try fleet.shell(0, "UPDATE item SET name = 'from the future'")

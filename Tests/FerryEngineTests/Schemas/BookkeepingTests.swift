@@ -37,6 +37,16 @@ final class BookkeepingTests: XCTestCase {
         "room_master_table", "knex_migrations_lock", "__EFMigrationsHistory", "android_metadata", "sqlite_sequence",
     ].map { "SELECT '\($0)', * FROM \"\($0)\" ORDER BY 2;" }.joined()
 
+    /// Tables that a person may have as well are known by their columns.
+    func testTablesOfToolsAreKnownByNameAndColumns() {
+        for (name, columns) in [
+            ("_sqlite_migrations", ["migration_set", "name", "applied_at"]), ("migrations", ["name", "table_name"]),
+            ("migrations", ["id", "name", "run_on"]), ("migration", ["version", "apply_time"]),
+            ("South_MigrationHistory", ["id", "app_name", "migration", "applied"]),
+        ] { XCTAssertTrue(BookkeepingTables.contains(name, columns: columns), name) }
+        XCTAssertFalse(BookkeepingTables.contains("migrations", columns: ["bird", "route"]))
+    }
+
     func testADatabaseThatFerryMakesHasTheNotesOfMigrationTools() throws {
         let fleet = try Fleet()
         try fleet.start(Self.tools)

@@ -17,6 +17,21 @@ final class ChangedRuleTests: XCTestCase {
         try fleet.assertSettled("SELECT a, g FROM item ORDER BY g", "x|0\nx|1\n")
     }
 
+    /// A usual way to remove duplicates. The triggers know nothing of the index, and SQLite calls none for a displaced row.
+    func testRowsDisplacedByAnIndexThatCameAndWentAreDeletedEverywhere() throws {
+        for key in ["INTEGER PRIMARY KEY", "TEXT PRIMARY KEY"] {
+            let fleet = try Fleet.two(
+                "CREATE TABLE item(k \(key), a TEXT, g INTEGER); INSERT INTO item VALUES (1, 'x', 1), (2, 'y', 2)")
+            try fleet.shell(
+                0,
+                """
+                CREATE UNIQUE INDEX temporary ON item(a);
+                INSERT OR REPLACE INTO item VALUES (3, 'x', 3); UPDATE item SET g = 4 WHERE a = 'y'; DROP INDEX temporary;
+                """)
+            try fleet.assertSettled("SELECT a, g FROM item ORDER BY a", "x|3\ny|4\n")
+        }
+    }
+
     func testTheSecondDeviceDropsTheIndexLater() throws {
         let fleet = try Fleet.two(
             """

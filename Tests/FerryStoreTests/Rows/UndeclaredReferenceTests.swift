@@ -27,6 +27,21 @@ final class UndeclaredReferenceTests: XCTestCase {
         try (1...count).map { try TestDevice($0, Self.schema) }
     }
 
+    /// An app makes its tables before it has rows.
+    func testAColumnNamedLikeAKeyIsAHintWithoutAnyRow() throws {
+        let schema = TestSchema(
+            name: "empty",
+            sql: """
+                CREATE TABLE albums(id INTEGER PRIMARY KEY, title TEXT);
+                CREATE TABLE items(id INTEGER PRIMARY KEY, album_id INTEGER, album INTEGER, albums TEXT, cover_id INTEGER,
+                    albumId REAL);
+                """)
+        let device = try TestDevice(1, schema)
+        XCTAssertEqual(
+            try device.store.referenceHints(TableSelection()),
+            [UndeclaredReference(table: "items", column: "album_id", parent: "albums")])
+    }
+
     func testTheReferenceFollowsItsRowToAnotherInteger() throws {
         let d = try devices(2)
         try d[0].run("INSERT INTO album VALUES (1, 'Blue'); INSERT INTO track VALUES (1, 'a', 1)")
@@ -389,9 +404,15 @@ final class UndeclaredReferenceTests: XCTestCase {
                     """))
         XCTAssertEqual(
             try device.store.referenceHints(TableSelection()),
-            [UndeclaredReference(table: "track", column: "album_id", parent: "album")])
+            [
+                UndeclaredReference(table: "track", column: "album_id", parent: "album"),
+                UndeclaredReference(table: "empty", column: "album_id", parent: "album"),
+            ])
         XCTAssertEqual(
             try device.store.referenceHints(
-                TableSelection(references: [.init(table: "TRACK", column: "Album_ID", parent: "album")])), [])
+                TableSelection(references: [
+                    .init(table: "TRACK", column: "Album_ID", parent: "album"),
+                    .init(table: "empty", column: "album_id", parent: "album"),
+                ])), [])
     }
 }
