@@ -14,6 +14,10 @@
     @inlinable
     package var count: Int { buffer.count }
 
+    /// Forgets the bytes, and keeps the memory.
+    @inlinable
+    package mutating func removeAll() { buffer.removeAll(keepingCapacity: true) }
+
     @inlinable
     package mutating func write(_ byte: UInt8) { buffer.append(byte) }
 

@@ -39,6 +39,9 @@ public enum FieldValue: Sendable {
         }
     }
 
+    /// The tag of a text, or of a blob.
+    @inlinable package static func tag(isText: Bool) -> UInt8 { isText ? 3 : 4 }
+
     /// The bytes of text and blobs; eight or sixteen for other values.
     @inlinable package var byteCount: Int {
         switch self {

@@ -201,7 +201,7 @@ public final class Simulation {
         try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false)
         // Every other machine takes some of the fast paths.
         var chance = Chance(seed: plan.seed &+ 0xb000 &+ UInt64(index))
-        let fastPaths = chance.oneIn(2) ? FastPaths.all : FastPaths(rawValue: UInt8(chance.below(64)))
+        let fastPaths = chance.oneIn(2) ? FastPaths.all : FastPaths(rawValue: UInt16(chance.below(512)))
         let machine = Machine(
             index: index, name: ["device \(index)", sealed?.mark].compactMap(\.self).joined(separator: " "),
             path: place + "/feeds.sqlite", files: DeviceFileSystem(disk),

@@ -122,14 +122,18 @@ package struct PendingTable {
             """, values, body)
     }
 
-    /// The sequences of the first and the last pending change; `nil` without any.
-    package func ends() throws -> (first: Int64, last: Int64)? {
+    /// The sequences of the first and the last pending change, and the first one's event; `nil` without any.
+    package func ends() throws -> (first: Int64, last: Int64, event: PendingEvent?)? {
         guard
             let ends = try connection.rows(
-                "SELECT (SELECT min(sequence) FROM ferry_pending), (SELECT max(sequence) FROM ferry_pending)"
+                """
+                SELECT (SELECT min(sequence) FROM ferry_pending), (SELECT max(sequence) FROM ferry_pending),
+                    (SELECT event FROM ferry_pending ORDER BY sequence LIMIT 1)
+                """
             ).first, case .integer(let first) = ends[0], case .integer(let last) = ends[1]
         else { return nil }
-        return (first, last)
+        guard case .integer(let event) = ends[2] else { return (first, last, nil) }
+        return (first, last, PendingEvent(rawValue: Int(event)))
     }
 
     /// The sequence of the last of the oldest pending changes; `nil` without any.
@@ -139,6 +143,16 @@ package struct PendingTable {
             .integer(Int64(limit)))
         if case .integer(let end)? = end { return end }
         return nil
+    }
+
+    /// True if a condition holds for any of a table's pending changes up to a sequence.
+    /// - Parameter condition: an SQL condition; `gone` is the pending change.
+    package func isAny(of table: Int, through end: Int64, where condition: String) throws -> Bool {
+        try connection.count(
+            """
+            SELECT EXISTS(SELECT 1 FROM ferry_pending AS gone
+            WHERE gone."table" = \(table) AND gone.sequence <= ? AND \(condition))
+            """, .integer(end)) != 0
     }
 
     // MARK: Columns and other tables

@@ -9,6 +9,9 @@ import FerrySQL
 /// - Tables do not change after `init`. Tracking sets `news` and `leftOut` later.
 @usableFromInline package struct Registry: Sendable {
     @usableFromInline package private(set) var tables: [Int: TrackedTable] = [:]
+    /// The tables with small numbers, as nearly all, by number: every row's path asks for tables.
+    @usableFromInline private(set) var dense: [TrackedTable?] = []
+    private static let maximumDense = 1 << 12
     /// The shown or last shown generation of each table, by name in lower case.
     private var numbers: [String: Int] = [:]
     /// All generations of each table.
@@ -58,13 +61,23 @@ import FerrySQL
     ///
     /// Numbers also come from Ferry's tables, and these may be damaged. An unknown number gives an absent table.
     /// Reading or writing the state of an absent table is an SQLite error, never a trap.
-    @inlinable package subscript(number: Int) -> TrackedTable { tables[number] ?? .absent(number) }
+    @inlinable package subscript(number: Int) -> TrackedTable {
+        if dense.indices.contains(number), let table = dense[number] { return table }
+        return tables[number] ?? .absent(number)
+    }
 
     /// The tables in this database, parents before children as far as references have no cycles.
     package private(set) var parentsFirst: [TrackedTable] = []
 
     /// The largest number of key columns of any table.
     package private(set) var keyWidth = 1
+
+    private mutating func enter(_ table: TrackedTable) {
+        tables[table.id] = table
+        guard (0..<Self.maximumDense).contains(table.id) else { return }
+        if table.id >= dense.count { dense += Array(repeating: nil, count: table.id - dense.count + 1) }
+        dense[table.id] = table
+    }
 
     private func inOrderOfParents() -> [TrackedTable] {
         var result: [TrackedTable] = []
@@ -85,7 +98,7 @@ import FerrySQL
             let table = TrackedTable(
                 id: entry.number, name: entry.name, identity: try IdentityText.parse(entry.identity), isLocal: false,
                 columns: [], keyColumns: [])
-            tables[table.id] = table
+            enter(table)
             generations[foldedName(table.name), default: []].append(table.id)
         }
         var present = try Generations.load(MetaTable(connection: connection))

@@ -387,6 +387,18 @@ extension TrackedColumn {
         case unique([Int])
     }
 
+    /// For each of `columns`, the place of its value in the parent's key; `nil` for references to non-key columns.
+    package var order: [Int]? {
+        switch target {
+        case .mapped: return [0]
+        case .key(let order):
+            var places = Array(repeating: 0, count: order.count)
+            for (place, position) in order.enumerated() { places[position] = place }
+            return places
+        case .unique: return nil
+        }
+    }
+
     /// The values of `columns` in rows referring to a row with a local key; `nil` for references to non-key columns.
     @inlinable package func parts(of key: [FieldValue]) -> [FieldValue]? {
         switch target {

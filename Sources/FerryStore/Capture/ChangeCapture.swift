@@ -47,41 +47,56 @@ struct ChangeCapture {
     func consumePendingChanges(
         upTo limit: Int = maximumNotes, maximumBytes: Int = .max, _ clock: inout HybridClock
     ) throws -> Result? {
-        guard let (end, isLast) = try end(of: limit) else { return nil }
+        guard let (end, isLast, first) = try end(of: limit) else { return nil }
         try ClockCheck.check(access.clock)
         // Later than everything packed before, even within a millisecond.
         _ = clock.tick()
         let mintedPrefix = CaptureHistory.mintedPrefix(access)
-        if let insertions = try consumeInsertions(
-            mintedPrefix, through: end, &clock, maximumBytes: maximumBytes)
+        if mayTake(.bulkInsertCapture, of: .insert, first),
+            let insertions = try consumeInsertions(mintedPrefix, through: end, &clock, maximumBytes: maximumBytes)
         {
             try empty(PendingTable.name, through: end, isLast: isLast)
             return Result(
                 tables: insertions.tables, touched: insertions.touched, rowsWithoutKey: insertions.rowsWithoutKey,
                 keylessTables: insertions.keylessTables, isLast: isLast)
         }
+        if mayTake(.bulkDeletionCapture, of: .delete, first),
+            let deletions = try consumeDeletions(through: end, &clock)
+        {
+            try empty(deletions.tablesWithBeforeImages, through: end, isLast: isLast)
+            return Result(
+                tables: deletions.tables, touched: deletions.touched, rowsWithoutKey: 0, keylessTables: [],
+                isLast: isLast)
+        }
         let log = try PendingLog(access, through: end, &clock)
         var history = CaptureHistory(access, clock, minting: mintedPrefix)
         try history.read(log)
         let result = try history.finish(maximumBytes: maximumBytes)
         clock = history.clock
-        let emptied = log.tablesWithBeforeImages.sorted().map { access.registry[$0].beforeImageTable }
-        for table in emptied + [PendingTable.name] {
-            try empty(table, through: end, isLast: isLast)
-        }
+        try empty(log.tablesWithBeforeImages, through: end, isLast: isLast)
         return Result(
             tables: result.tables, touched: result.touched, tablesWithLostKeys: history.ledger.tablesWithLostKeys,
             rowsWithoutKey: log.rowsWithoutKey, keylessTables: log.keylessTables, isLast: isLast)
+    }
+
+    /// True if a fast path is on, and the first of the pending changes has the only event that it takes.
+    private func mayTake(_ path: FastPaths, of event: PendingEvent, _ first: PendingEvent?) -> Bool {
+        let isOn = access.fastPaths.contains(path)
+        if isOn && first == event { return true }
+        access.fastPathLog.decline(path, isOn ? .otherEvents : .off)
+        return false
+    }
+
+    /// Takes pending changes by `BulkDeletionCapture`; `nil` if they are more than deletions that concern nothing else.
+    func consumeDeletions(through end: Int64, _ clock: inout HybridClock) throws -> BulkDeletionCapture.Outcome? {
+        var capture = try BulkDeletionCapture(access)
+        return try capture.take(through: end, &clock)
     }
 
     /// Takes the notes by `BulkInsertCapture`; `nil` where they are more than insertions of new rows.
     func consumeInsertions(
         _ mintedPrefix: (high: UInt64, low: UInt64), through end: Int64, _ clock: inout HybridClock, maximumBytes: Int
     ) throws -> BulkInsertCapture.Outcome? {
-        guard access.fastPaths.contains(.bulkInsertCapture) else {
-            access.fastPathLog.decline(.bulkInsertCapture, .off)
-            return nil
-        }
         // Retained rows must be published again.
         guard try RetainedRows(access).isEmpty else {
             access.fastPathLog.decline(.bulkInsertCapture, .retainedRows)
@@ -90,6 +105,13 @@ struct ChangeCapture {
         var capture = try BulkInsertCapture(
             access, mintedPrefix, maximumBytes: maximumBytes, mayReferToRetainedLinks: RetainedLinks(access).concern)
         return try capture.take(through: end, &clock)
+    }
+
+    /// Removes the packed pending changes, and their before-images in some tables.
+    private func empty(_ tables: Set<Int>, through end: Int64, isLast: Bool) throws {
+        for table in tables.sorted().map({ access.registry[$0].beforeImageTable }) + [PendingTable.name] {
+            try empty(table, through: end, isLast: isLast)
+        }
     }
 
     private func empty(_ table: String, through end: Int64, isLast: Bool) throws {
@@ -101,12 +123,13 @@ struct ChangeCapture {
         }
     }
 
-    /// The sequence of the last pending change to pack, and whether none is left behind; `nil` without any.
-    private func end(of limit: Int) throws -> (sequence: Int64, isLast: Bool)? {
+    /// The sequence of the last pending change to pack, whether none is left behind, and the event of the first; `nil`
+    /// without any.
+    private func end(of limit: Int) throws -> (sequence: Int64, isLast: Bool, first: PendingEvent?)? {
         let pending = PendingTable(connection)
-        guard let (first, last) = try pending.ends() else { return nil }
-        if UInt64(bitPattern: last &- first) < UInt64(limit) { return (last, true) }
+        guard let (first, last, event) = try pending.ends() else { return nil }
+        if UInt64(bitPattern: last &- first) < UInt64(limit) { return (last, true, event) }
         guard let end = try pending.end(ofOldest: limit) else { return nil }
-        return (end, end == last)
+        return (end, end == last, event)
     }
 }

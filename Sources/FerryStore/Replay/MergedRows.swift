@@ -46,7 +46,7 @@ final class MergedRows {
     /// Objects of the batch on which the writing of rows depends.
     struct Objects {
         /// Objects of a mapped table deleted by the batch.
-        var dying: Set<ObjectID> = []
+        var dying = DyingObjects([])
         /// Objects the batch inserts into tables referred to by unchecked references, by table.
         var arriving: [Int: Set<ObjectID>] = [:]
     }
@@ -143,6 +143,14 @@ final class MergedRows {
         try removal.remove(&object, &merge.state, table) { _ in false }
         if object.needsRules { try objects.save(merge.state) }
         touched.append(object)
+    }
+
+    /// Records the deletion of an object with a plain state, whose row is removed after the merge of the batch.
+    func delete(_ state: EncodedState, _ deletion: Stamp) {
+        let object = TouchedObject(
+            table: table.id, object: state.object, columns: allColumns, isDeleted: true, needsRules: false,
+            key: state.key)
+        deletions.append(DyingRow(object: object, unsaved: deletion, plain: state))
     }
 
     /// Saves the state of an object in a table this process cannot write: all winning values become shadow values.
@@ -297,7 +305,7 @@ final class MergedRows {
     /// - Returns: `nil` if the key is available only later, or never.
     private func keyForInsertion(_ state: ObjectState) throws -> (key: FieldValue, former: FieldValue?)? {
         // A key released by this batch is free only after the rows are removed.
-        if !batch.dying.isEmpty, let wish = state.kept.key, let holder = try objects.object(forKey: wish),
+        if batch.dying.areAny, let wish = state.kept.key, let holder = try objects.object(forKey: wish),
             batch.dying.contains(holder)
         {
             return nil

@@ -8,6 +8,8 @@ struct DyingRow {
     /// The deletion, if the stored state lacks the deletion yet. Saved once, when the row is removed. Until then nobody
     /// asks the state for more than its row.
     var unsaved: Stamp?
+    /// The stored state, if `FastDeletions` may remove the row.
+    var plain: EncodedState?
 }
 
 /// Removes rows of objects deleted by a replay, if nothing refers to them. For the objects of a single table: caches
@@ -33,11 +35,19 @@ struct RowRemoval {
         touched.reserveCapacity(objects.count)
         var lookup = ChildLookup(access)
         var unchecked = ChildLookup(access, isUnchecked: true)
+        guard let number = objects.first?.object.table else { return [] }
+        let table = access.registry[number]
+        let states = access.objects(of: number)
         let ahead = ahead(of: objects)
+        let isAnyPlain = objects.contains { $0.plain != nil }
+        let fastDeletions = isAnyPlain ? FastDeletions(access, table) : nil
         for dying in objects {
+            if let fastDeletions, let plain = dying.plain, let stamp = dying.unsaved,
+                try !lookup.hasChildren(table, key: plain.key), try fastDeletions.remove(plain, stamp)
+            {
+                continue
+            }
             var object = dying.object
-            let table = access.registry[object.table]
-            let states = access.objects(of: object.table)
             let hasChildren = try lookup.hasChildren(table, key: object.key)
             if hasChildren { object.needsRules = true }
             if !hasChildren || dying.unsaved != nil {
@@ -52,15 +62,17 @@ struct RowRemoval {
             }
             touched.append(object)
         }
+        fastDeletions?.finish()
         return touched
     }
 
     /// Reads ahead states and rows of a table's objects; `nil` if not worthwhile.
     private func ahead(of objects: [DyingRow]) -> StatePrefetcher? {
-        guard objects.count > 1, let first = objects.first?.object else { return nil }
+        let others = objects.filter { $0.plain == nil }
+        guard others.count > 1, let first = others.first?.object else { return nil }
         let ahead = StatePrefetcher(access.objects(of: first.table), atOnce: access.prefetchedStates)
         ahead.expect(
-            objects.map(\.object.object), columns: access.registry[first.table].localColumns.map(\.id))
+            others.map(\.object.object), columns: access.registry[first.table].localColumns.map(\.id))
         return ahead
     }
 

@@ -21,6 +21,7 @@ final class TableMerge {
     private let ahead: StatePrefetcher?
     private let fastColumns: FastUpdateColumns
     private let fastUpdates: FastUpdates?
+    private let fastDeletions: FastDeletions?
     private let references: ReferenceCache
     /// The columns read ahead that hold references.
     @exclusivity(unchecked) private var referringColumns: [Int] = []
@@ -55,15 +56,12 @@ final class TableMerge {
         objects = access.objects(of: table.id)
         merging = StateMerge(access, table)
         isNew = try !table.hasUncheckedReferences && objects.isEmpty()
-        var dying: Set<ObjectID> = []
-        for part in parts where table.isMapped {
-            for operation in part.operations where operation.kind == .delete { dying.insert(operation.object) }
-        }
         references = ReferenceCache(access, table, batch.newKeys)
         // Unchecked references may reserve keys for further objects.
         let isIndependent = !table.hasUncheckedReferences
         rows = try MergedRows(
-            access, table, among: .init(dying: dying, arriving: batch.arriving), references,
+            access, table, among: .init(dying: DyingObjects(table.isMapped ? parts : []), arriving: batch.arriving),
+            references,
             isIndependent: isIndependent)
         // No row is written if all of them wait for a different process.
         let isWaiting = access.waiting.contains(table.id)
@@ -74,6 +72,9 @@ final class TableMerge {
         fastUpdates =
             snapshot == nil && !isWaiting
             ? FastUpdates(access, table, fastColumns, rows, merging.conflicts) : nil
+        let areAnyDeleted = parts.contains { $0.operations.contains { $0.kind == .delete } }
+        fastDeletions =
+            try snapshot == nil && !isNew && areAnyDeleted ? FastDeletions(deciding: access, table) : nil
         let readsAhead = !isNew && isIndependent && access.fastPaths.contains(.statePrefetch)
         ahead = readsAhead ? StatePrefetcher(objects, atOnce: access.prefetchedStates) : nil
         access.fastPathLog.record(
@@ -86,6 +87,7 @@ final class TableMerge {
         try mergeGathered()
         try waiting?.write { try merge($0) }
         try rows.finish()
+        fastDeletions?.finish()
         try merging.conflicts.finish()
     }
 
@@ -143,12 +145,14 @@ final class TableMerge {
         expected.reserveCapacity(entries.count)
         var updated: [Int]?
         var isUniform = true
+        var areAnyDeleted = false
         for entry in entries {
             let part = parts[entry.part]
             let operation = part.operations[entry.operation]
             // Most inserted objects are unknown.
             if operation.kind == .insert { continue }
             if expected.last != entry.object { expected.append(entry.object) }
+            if operation.kind == .delete { areAnyDeleted = true }
             guard operation.kind == .update, isUniform else { continue }
             let columns = part.shapes[operation.shape]
             if let updated { isUniform = updated == columns } else { updated = columns }
@@ -156,7 +160,9 @@ final class TableMerge {
         let columns = isUniform ? (updated ?? []).sorted() : []
         let arePlain = try !columns.isEmpty && fastColumns.contain(columns)
         referringColumns = arePlain ? columns.filter { objects.table.columns[$0].reference != nil } : []
-        ahead.expect(expected, columns: arePlain ? columns : [], takesEncoded: arePlain && fastUpdates != nil)
+        ahead.expect(
+            expected, columns: arePlain ? columns : [],
+            takesEncoded: arePlain && fastUpdates != nil || areAnyDeleted && fastDeletions != nil)
     }
 
     /// - Parameter entries: all operations of an object.
@@ -195,7 +201,7 @@ final class TableMerge {
     private func merge(_ entries: ArraySlice<Entry>) throws {
         guard let first = entries.first else { return }
         let known = try ahead?.take(first.object)
-        if entries.count == 1, let known, try update(known, first) { return }
+        if entries.count == 1, let known, try update(known, first) || delete(known, first) { return }
         var merge = try begin(first.object, known)
         let isKnown = snapshot != nil && merge.state.registers.newest != nil
         var isNews = false
@@ -217,9 +223,25 @@ final class TableMerge {
     private func update(_ known: StatePrefetcher.Known, _ entry: Entry) throws -> Bool {
         guard let fastUpdates, case .plain(let state) = known.state else { return false }
         let part = parts[entry.part]
+        if part.operations[entry.operation].kind == .delete { return false }
         let operation = part.operations[entry.operation]
         guard try fastUpdates.merge(operation, part, into: state, row: known.row) else { return false }
         waiting?.note(key: state.key.first)
+        return true
+    }
+
+    /// Merges an object's only operation by the fast path for deletions. The row goes at once, or after the merge of the
+    /// batch if rows may refer to the row.
+    /// - Returns: false if the general path is needed.
+    private func delete(_ known: StatePrefetcher.Known, _ entry: Entry) throws -> Bool {
+        guard let fastDeletions, case .plain(let state) = known.state else { return false }
+        let part = parts[entry.part]
+        let operation = part.operations[entry.operation]
+        guard operation.kind == .delete else { return false }
+        let deletion = Stamp(time: operation.time, device: part.device)
+        guard try fastDeletions.takes(state, deletion, part) else { return false }
+        if objects.table.incoming.isEmpty { return try fastDeletions.remove(state, deletion) }
+        rows.delete(state, deletion)
         return true
     }
 
@@ -247,4 +269,22 @@ final class TableMerge {
         if part.payloads.isEmpty { return false }
         return part.payloads[part.operations[entry.operation].shape].contains { $0 != nil }
     }
+}
+
+/// The objects deleted by a batch. Few batches ask for them.
+final class DyingObjects {
+    private let parts: [ChangesetPart]
+    private lazy var objects: Set<ObjectID> = {
+        var objects: Set<ObjectID> = []
+        for part in parts {
+            for operation in part.operations where operation.kind == .delete { objects.insert(operation.object) }
+        }
+        return objects
+    }()
+
+    init(_ parts: [ChangesetPart]) { self.parts = parts }
+
+    var areAny: Bool { !parts.isEmpty && !objects.isEmpty }
+
+    func contains(_ object: ObjectID) -> Bool { objects.contains(object) }
 }

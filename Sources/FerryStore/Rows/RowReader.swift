@@ -41,6 +41,16 @@ final class RowReader {
         return values(statement, from: 0)
     }
 
+    /// Passes the row with a local key: its values are the statement's columns, in the order of `columns`.
+    /// - Returns: `nil` without a row.
+    func withRow<Result>(_ key: [FieldValue], _ body: (SQLStatement) throws -> Result) throws -> Result? {
+        if key.isEmpty { return nil }
+        let statement = try select.prepared()
+        defer { statement.rewind() }
+        for index in key.indices { statement.bind(key[index], Int32(index + 1)) }
+        return try statement.step() ? body(statement) : nil
+    }
+
     /// Some values of the row with a local key; `nil` without a row.
     /// - Parameter numbers: numbers of columns in the local table, ascending.
     func read(_ key: [FieldValue], columns numbers: [Int]) throws -> ColumnValues? {

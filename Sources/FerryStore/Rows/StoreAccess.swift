@@ -51,10 +51,10 @@ final class StoreAccess {
     @exclusivity(unchecked) private var knownOldTime: HybridTime?
     /// Tables with a temporary copy of their columns, for computing indexes.
     @exclusivity(unchecked) private var shapes: Set<Int> = []
-    @exclusivity(unchecked) private var objectTables: [Int: ObjectTable] = [:]
-    @exclusivity(unchecked) private var readers: [Int: RowReader] = [:]
-    @exclusivity(unchecked) private var writers: [Int: RowWriter] = [:]
-    @exclusivity(unchecked) private var allocators: [Int: KeyAllocator] = [:]
+    @exclusivity(unchecked) private var objectTables = ByTable<ObjectTable>()
+    @exclusivity(unchecked) private var readers = ByTable<RowReader>()
+    @exclusivity(unchecked) private var writers = ByTable<RowWriter>()
+    @exclusivity(unchecked) private var allocators = ByTable<KeyAllocator>()
 
     /// What an access gets from the app's process.
     struct Surroundings {
@@ -256,5 +256,26 @@ final class StoreAccess {
         var vector = VersionVector()
         try DeviceTable(connection).forEachLog { device, end in vector.advance(device, to: end.position) }
         return vector
+    }
+}
+
+/// Objects by the number of a table. Every row's path asks for such objects, and numbers are small: a dictionary spends
+/// more on its hash.
+private struct ByTable<Value: AnyObject> {
+    private var dense: [Value?] = []
+    /// Objects by large numbers.
+    private var others: [Int: Value] = [:]
+    private static var maximumDense: Int { 1 << 12 }
+
+    subscript(number: Int) -> Value? {
+        get { dense.indices.contains(number) ? dense[number] : others[number] }
+        set {
+            guard (0..<Self.maximumDense).contains(number) else {
+                others[number] = newValue
+                return
+            }
+            if number >= dense.count { dense += Array(repeating: nil, count: number - dense.count + 1) }
+            dense[number] = newValue
+        }
     }
 }

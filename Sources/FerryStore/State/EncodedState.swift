@@ -102,4 +102,51 @@ extension StateCodec {
         writer.write64(time.rawValue)
         state.replaceSubrange(entry, with: writer.bytes)
     }
+
+    // MARK: Deletions
+
+    /// The newest write to an object with a plain state.
+    struct NewestWrite {
+        var time: HybridTime
+        var device: Int
+        /// True if a further device wrote at the same time.
+        var isTied = false
+        /// The end of the insertion's stamp: the place of a deletion.
+        var end: Int
+    }
+
+    /// Finds the newest write.
+    /// - Parameter state: as encoded by `encode`.
+    /// - Returns: `nil` for a state with a deletion or a policy, or without an insertion.
+    /// - Throws: `databaseCorrupt` for bytes not written by `encode`.
+    static func newestWrite(in state: UnsafeRawBufferPointer) throws -> NewestWrite? {
+        if state.isEmpty { return nil }
+        var reader = StateReader(state)
+        guard let head = try readPlainHead(&reader) else { return nil }
+        var newest = NewestWrite(time: head.time, device: head.device, end: reader.position)
+        while !reader.isAtEnd {
+            if try reader.readVarint() >= columns { return nil }
+            let device = try readDevice(&reader)
+            if device == 0 { continue }
+            let time = HybridTime(rawValue: try reader.read64())
+            if time < newest.time { continue }
+            newest.isTied = time == newest.time && (newest.isTied || newest.device != device - 1)
+            (newest.time, newest.device) = (time, device - 1)
+        }
+        return newest
+    }
+
+    /// Adds the only deletion to a plain state.
+    /// - Parameter place: the end of the insertion's stamp.
+    static func insertDeletion(_ time: HybridTime, device: Int, at place: Int, in state: inout [UInt8]) {
+        // The head of a plain state says that no deletion is known, in its lowest bits.
+        state[0] |= UInt8(deletionKnown)
+        withUnsafeBytes(of: time.rawValue.littleEndian) { state.insert(contentsOf: $0, at: place) }
+        var (rest, end) = (UInt64(device), place + 8)
+        while rest >= 0x80 {
+            state.insert(UInt8(truncatingIfNeeded: rest) | 0x80, at: end)
+            (rest, end) = (rest >> 7, end + 1)
+        }
+        state.insert(UInt8(rest), at: end)
+    }
 }

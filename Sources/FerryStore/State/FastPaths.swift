@@ -1,9 +1,9 @@
 /// The fast paths a store may take for changes that concern nothing else. Each gives the result of the general path
 /// (Docs/Architecture/fast-paths.md), and each can be switched off.
 package struct FastPaths: OptionSet, Hashable, Sendable {
-    package let rawValue: UInt8
+    package let rawValue: UInt16
 
-    package init(rawValue: UInt8) { self.rawValue = rawValue }
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// Packs a flush of new rows without an object in memory for each row (`BulkInsertCapture`).
     package static let bulkInsertCapture = FastPaths(rawValue: 1)
@@ -21,7 +21,12 @@ package struct FastPaths: OptionSet, Hashable, Sendable {
     /// Verifies objects one by one that no rule concerns (`PlainObjects`).
     package static let plainObjects = FastPaths(rawValue: 64)
 
-    package static let all = FastPaths(rawValue: 127)
+    /// Packs a flush of deletions without an object in memory for each row (`BulkDeletionCapture`).
+    package static let bulkDeletionCapture = FastPaths(rawValue: 128)
+    /// Merges deletions into the bytes of a state (`FastDeletions`). Needs `statePrefetch`.
+    package static let fastDeletions = FastPaths(rawValue: 256)
+
+    package static let all = FastPaths(rawValue: 511)
     /// Everything takes the general path.
     package static let none: FastPaths = []
 
@@ -29,7 +34,8 @@ package struct FastPaths: OptionSet, Hashable, Sendable {
     package static let named: [(path: FastPaths, name: String)] = [
         (bulkInsertCapture, "bulkInsertCapture"), (bulkRowInsert, "bulkRowInsert"), (fastUpdates, "fastUpdates"),
         (statePrefetch, "statePrefetch"), (stampBatches, "stampBatches"), (snapshotLoad, "snapshotLoad"),
-        (plainObjects, "plainObjects"),
+        (plainObjects, "plainObjects"), (bulkDeletionCapture, "bulkDeletionCapture"),
+        (fastDeletions, "fastDeletions"),
     ]
 }
 
@@ -37,7 +43,7 @@ package struct FastPaths: OptionSet, Hashable, Sendable {
 package enum FastPathDecline: Int, Error, CaseIterable, Sendable {
     /// The fast path is switched off.
     case off
-    /// Pending changes other than insertions.
+    /// Pending changes of further kinds.
     case otherEvents
     /// Deleted rows are retained and must be published again.
     case retainedRows
@@ -77,6 +83,12 @@ package enum FastPathDecline: Int, Error, CaseIterable, Sendable {
     case older
     /// SQLite refused the row.
     case refused
+    /// Rows still refer to a deleted row.
+    case referringRows
+    /// The state is not plain: no row shows the object alone as the state says.
+    case state
+    /// The write met one that its author had not seen.
+    case conflict
     /// Verification found a difference, which the general path describes.
     case difference
 }

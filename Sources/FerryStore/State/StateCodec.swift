@@ -19,7 +19,7 @@ import FerrySchema
 /// local key. 2^20 is the key given by the author, if different from the object's own key.
 enum StateCodec {
     static let insertionKnown: UInt64 = 1
-    private static let deletionKnown: UInt64 = 2
+    static let deletionKnown: UInt64 = 2
     static let spanUnit: UInt64 = 4
 
     /// - Returns: `nil` for an unknown object.
@@ -205,19 +205,32 @@ enum StateCodec {
     static func encodeKept(_ values: ShadowValues, given: FieldValue? = nil) -> [UInt8]? {
         if values.isEmpty, given == nil { return nil }
         var writer = ByteWriter()
-        if let key = values.key {
-            writer.writeVarint(0)
-            writer.write(key)
-        }
-        values.fields.forEachColumn { column, value in
-            writer.writeVarint(UInt64(column + 1))
-            writer.write(value)
-        }
+        if let key = values.key { appendKept(key: key, to: &writer) }
+        values.fields.forEachColumn { appendKept($0, $1, to: &writer) }
         if let given {
             writer.writeVarint(givenKey)
             writer.write(given)
         }
         return writer.bytes
+    }
+
+    static func appendKept(key: FieldValue, to writer: inout ByteWriter) {
+        writer.writeVarint(0)
+        writer.write(key)
+    }
+
+    static func appendKept(_ column: Int, _ value: FieldValue, to writer: inout ByteWriter) {
+        writer.writeVarint(UInt64(column + 1))
+        writer.write(value)
+    }
+
+    /// Appends a text or a blob, given by its bytes.
+    static func appendKept(
+        _ column: Int, _ content: UnsafeRawBufferPointer, isText: Bool, to writer: inout ByteWriter
+    ) {
+        writer.writeVarint(UInt64(column + 1))
+        writer.write(FieldValue.tag(isText: isText))
+        writer.writeCounted(content)
     }
 
     static func decodeKept(_ bytes: [UInt8]) throws -> ShadowValues { try decodeKeptAndGiven(bytes).kept }

@@ -78,6 +78,24 @@ final class StateCodecTests: XCTestCase {
         }
     }
 
+    func testADeletionIsAddedWhereTheStateLies() throws {
+        let (first, second, third) = (stamp(1 << 60, 1), stamp(1 << 60 + 1, 300), stamp(1 << 60 + 1, 2))
+        let last = stamp(1 << 61, 400)
+        for fields: [Stamp?] in [[], [first], [first, second, nil], [second, third, first], [nil, nil, third]] {
+            var registers = ObjectRegisters(inserted: first, fields: fields)
+            var bytes = StateCodec.encode(registers) { Int($0.low) } ?? []
+            let newest = try XCTUnwrap(bytes.withUnsafeBytes { try StateCodec.newestWrite(in: $0) })
+            XCTAssertEqual(newest.time, registers.newest?.time)
+            let rivals = Set(([first] + fields).compactMap { $0 }.filter { $0.time == newest.time })
+            if rivals.count == 1 { XCTAssertEqual(newest.device, Int(rivals.first?.device.low ?? 0)) }
+            XCTAssertTrue(newest.isTied || rivals.count == 1)
+            StateCodec.insertDeletion(last.time, device: 400, at: newest.end, in: &bytes)
+            registers.mergeDeletion(last)
+            XCTAssertEqual(bytes, StateCodec.encode(registers) { Int($0.low) })
+            XCTAssertNil(try bytes.withUnsafeBytes { try StateCodec.newestWrite(in: $0) })
+        }
+    }
+
     func testAStateThatIsNotPlainHasNoPlace() throws {
         let (first, second) = (stamp(1 << 60, 1), stamp(1 << 60 + 1, 2))
         for registers in [
@@ -87,11 +105,13 @@ final class StateCodecTests: XCTestCase {
         ] {
             let bytes = StateCodec.encode(registers) { Int($0.low) } ?? []
             XCTAssertNil(try StateCodec.find(0, in: bytes))
+            XCTAssertNil(try bytes.withUnsafeBytes { try StateCodec.newestWrite(in: $0) })
         }
         let registers = ObjectRegisters(inserted: first, fields: [first, second])
         let register = ColumnRegister(plain: StampedValue(first, .integer(1)))
         let bytes = StateCodec.encode(registers, [1: register]) { Int($0.low) } ?? []
         XCTAssertNil(try StateCodec.find(0, in: bytes))
+        XCTAssertNil(try bytes.withUnsafeBytes { try StateCodec.newestWrite(in: $0) })
         XCTAssertNil(try StateCodec.find(0, in: []))
     }
 

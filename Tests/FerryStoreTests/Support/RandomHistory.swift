@@ -93,7 +93,7 @@ struct RandomHistory {
             device.clock.captureStep = Int64(chance.below(2))
             device.encodes = chance.oneIn(3)
             // Every other history takes some of the fast paths, each device others.
-            if pathChance.oneIn(2) { device.store.fastPaths = FastPaths(rawValue: UInt8(pathChance.below(64))) }
+            if pathChance.oneIn(2) { device.store.fastPaths = FastPaths(rawValue: UInt16(pathChance.below(512))) }
             try self.staying?.makeTables(on: device)
             if let deleteWins {
                 try device.store.setPolicies([PolicySetting(.table(deleteWins), PolicyWord.deleteWins)])

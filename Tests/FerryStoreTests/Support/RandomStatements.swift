@@ -29,6 +29,13 @@ struct RandomStatements {
         }
     }
 
+    /// A deletion from any table.
+    mutating func deletion(for device: TestDevice) throws -> String {
+        let table = chance.pick(schema.tables)
+        let condition = try self.condition(table, device)
+        return "DELETE FROM \(quoted(table.name)) WHERE \(condition)"
+    }
+
     /// The statements of one transaction, its brackets included.
     mutating func transaction(for device: TestDevice) throws -> [String] {
         var statements: [String] = []

@@ -12,17 +12,44 @@ struct ChildLookup {
     let access: StoreAccess
     /// True to search only references unchecked by foreign keys, false to search only checked references.
     private let isUnchecked: Bool
-    private var questions: [Int: [Int: Question]] = [:]
-    private var references: [Int: [Int: Set<[FieldValue]>]] = [:]
-    private var isIndexed: [Int: [Int: Bool]] = [:]
+    private var questions: [Int: [Question]] = [:]
+    /// The questions about the last table: most lookups follow one of the same table.
+    private var last: (table: Int, questions: [Question])?
 
-    /// A lookup of a table's rows by a foreign key.
-    private struct Question {
+    /// Whether rows of a child table refer to a key, by a foreign key or by a column without one.
+    private final class Question {
+        let child: TrackedTable
+        /// The foreign key's position, or a negative number for a column without a foreign key.
+        let place: Int
+        let columns: [Int]
+        /// For each column, the place in the parent's key; `nil` for references to columns besides the key.
+        let order: [Int]?
+        let key: TrackedForeignKey?
         let statement: LazyStatement
         /// Under a collation other than BINARY, equal keys may have different bytes. Then only SQLite compares.
         let isBinary: Bool
         /// Number of lookups so far.
-        var count = 0
+        @exclusivity(unchecked) var count = 0
+        /// True if the child table has an index beginning with the first column; `nil` before the first query.
+        @exclusivity(unchecked) var isIndexed: Bool?
+        /// All values that rows refer to, once read.
+        @exclusivity(unchecked) var references: Set<[FieldValue]>?
+
+        init(_ access: StoreAccess, _ child: TrackedTable, _ place: Int, _ columns: [Int], _ key: TrackedForeignKey?) {
+            self.child = child
+            self.place = place
+            self.columns = columns
+            self.key = key
+            order = key.map(\.order) ?? Array(columns.indices)
+            let condition =
+                key.map { access.registry.condition(referringBy: $0, of: child) }
+                ?? zip(columns, 1...).map { "\(quoted(child.columns[$0].name)) = ?\($1)" }.joined(separator: " AND ")
+            statement = LazyStatement(
+                "SELECT 1 FROM \(child.quotedName) WHERE \(condition) LIMIT 1", access.connection)
+            let collations =
+                columns.map { child.columns[$0].collation } + (key.flatMap(access.registry.collations) ?? [])
+            isBinary = collations.allSatisfy { $0 == "BINARY" }
+        }
     }
 
     init(_ access: StoreAccess, isUnchecked: Bool = false) {
@@ -32,18 +59,7 @@ struct ChildLookup {
 
     mutating func hasChildren(_ table: TrackedTable, key rowKey: [FieldValue]) throws -> Bool {
         if table.incoming.isEmpty || rowKey.isEmpty { return false }
-        for incoming in table.incoming {
-            let child = access.registry[incoming.table]
-            let key = child.foreignKeys[incoming.foreignKey]
-            if (key.action == .none) != isUnchecked { continue }
-            if try hasChildren(table, key: rowKey, by: incoming) { return true }
-        }
-        // The row in between may be deleted or changed in the same pass. Then only the rules learn the key's meaning:
-        // they read all rows before writing any.
-        for place in table.inheritingColumns where !isUnchecked {
-            let child = access.registry[place.table]
-            if try refers(child, -1 - place.column, [place.column], rowKey) { return true }
-        }
+        for question in questions(about: table) where try refers(question, rowKey) { return true }
         return false
     }
 
@@ -51,57 +67,71 @@ struct ChildLookup {
     mutating func hasChildren(
         _ table: TrackedTable, key rowKey: [FieldValue], by incoming: TrackedTable.IncomingKey
     ) throws -> Bool {
-        let child = access.registry[incoming.table]
-        let key = child.foreignKeys[incoming.foreignKey]
-        // The deleted row's values under a different UNIQUE key are unknown here: the rules must decide.
-        guard let parts = key.parts(of: rowKey) else { return true }
-        return try refers(child, incoming.foreignKey, key.columns, parts, by: key)
+        let known = questions(about: table).first {
+            $0.child.id == incoming.table && $0.place == incoming.foreignKey
+        }
+        return try refers(known ?? question(incoming), rowKey)
     }
 
-    /// - Parameters:
-    ///   - place: the foreign key's position, or a negative number for a column without a foreign key.
-    ///   - key: `nil` for such a column.
-    private mutating func refers(
-        _ child: TrackedTable, _ place: Int, _ columns: [Int], _ parts: [FieldValue], by key: TrackedForeignKey? = nil
-    ) throws -> Bool {
-        if let known = references[child.id]?[place] { return known.contains(parts) }
-        var question = questions[child.id]?[place] ?? self.question(child, columns, key)
+    private mutating func questions(about table: TrackedTable) -> [Question] {
+        if let last, last.table == table.id { return last.questions }
+        let known = questions[table.id] ?? makeQuestions(about: table)
+        questions[table.id] = known
+        last = (table.id, known)
+        return known
+    }
+
+    private func makeQuestions(about table: TrackedTable) -> [Question] {
+        let keys = table.incoming.filter { incoming in
+            (access.registry[incoming.table].foreignKeys[incoming.foreignKey].action == .none) == isUnchecked
+        }
+        // The row in between may be deleted or changed in the same pass. Then only the rules learn the key's meaning:
+        // they read all rows before writing any.
+        let inheriting = isUnchecked ? [] : table.inheritingColumns
+        return keys.map(question)
+            + inheriting.map { Question(access, access.registry[$0.table], -1 - $0.column, [$0.column], nil) }
+    }
+
+    private func question(_ incoming: TrackedTable.IncomingKey) -> Question {
+        let child = access.registry[incoming.table]
+        let key = child.foreignKeys[incoming.foreignKey]
+        return Question(access, child, incoming.foreignKey, key.columns, key)
+    }
+
+    private func refers(_ question: Question, _ rowKey: [FieldValue]) throws -> Bool {
+        // The deleted row's values under a different UNIQUE key are unknown here: the rules must decide.
+        guard let order = question.order else { return true }
+        if let known = question.references { return known.contains(order.map { rowKey[$0] }) }
         question.count += 1
-        questions[child.id, default: [:]][place] = question
-        if try question.count > Self.patience && question.isBinary && !hasIndex(child, place, columns) {
-            let names = columns.map { quoted(child.columns[$0].name) }
-            // Converts values as the parent column would store them.
-            let affinities = columns.enumerated().map { place, column in
-                key.map { access.registry.affinity(of: $0, place) } ?? child.columns[column].keyAffinity
-            }
-            let rows = try access.connection.rows(
-                "SELECT DISTINCT \(names.joined(separator: ", ")) FROM \(child.quotedName)")
-            let all = Set(rows.map { row in zip(row, affinities).map { $0.taken(by: $1) } })
-            references[child.id, default: [:]][place] = all
-            return all.contains(parts)
+        if try question.count > Self.patience && question.isBinary && !hasIndex(question) {
+            let all = try references(question)
+            question.references = all
+            return all.contains(order.map { rowKey[$0] })
         }
         let statement = try question.statement.prepared()
         defer { statement.rewind() }
-        for (index, value) in parts.enumerated() { statement.bind(value, Int32(index + 1)) }
+        for place in order.indices { statement.bind(rowKey[order[place]], Int32(place + 1)) }
         return try statement.step()
     }
 
-    private func question(_ child: TrackedTable, _ columns: [Int], _ key: TrackedForeignKey?) -> Question {
-        let condition =
-            key.map { access.registry.condition(referringBy: $0, of: child) }
-            ?? zip(columns, 1...).map { "\(quoted(child.columns[$0].name)) = ?\($1)" }.joined(separator: " AND ")
-        let collations = columns.map { child.columns[$0].collation } + (key.flatMap(access.registry.collations) ?? [])
-        return Question(
-            statement: LazyStatement(
-                "SELECT 1 FROM \(child.quotedName) WHERE \(condition) LIMIT 1", access.connection),
-            isBinary: collations.allSatisfy { $0 == "BINARY" })
+    /// All values that rows refer to, as the parent column would store them.
+    private func references(_ question: Question) throws -> Set<[FieldValue]> {
+        let (child, columns) = (question.child, question.columns)
+        let names = columns.map { quoted(child.columns[$0].name) }
+        let affinities = columns.enumerated().map { place, column in
+            question.key.map { access.registry.affinity(of: $0, place) } ?? child.columns[column].keyAffinity
+        }
+        let rows = try access.connection.rows(
+            "SELECT DISTINCT \(names.joined(separator: ", ")) FROM \(child.quotedName)")
+        return Set(rows.map { row in zip(row, affinities).map { $0.taken(by: $1) } })
     }
 
-    private mutating func hasIndex(_ child: TrackedTable, _ place: Int, _ columns: [Int]) throws -> Bool {
-        if let known = isIndexed[child.id]?[place] { return known }
+    private func hasIndex(_ question: Question) throws -> Bool {
+        if let known = question.isIndexed { return known }
+        let child = question.child
         let found = try access.connection.hasIndex(
-            on: child.localName, beginningWith: child.columns[columns[0]].name)
-        isIndexed[child.id, default: [:]][place] = found
+            on: child.localName, beginningWith: child.columns[question.columns[0]].name)
+        question.isIndexed = found
         return found
     }
 }

@@ -28,19 +28,23 @@ extension Registry {
     /// The condition for a table's rows referring by a foreign key to the values `?1`, …, in the order of the key's
     /// columns. Comparisons use the parent key's collation, whatever the child column's collation.
     /// https://www.sqlite.org/foreignkeys.html
-    func condition(referringBy key: TrackedForeignKey, of table: TrackedTable) -> String {
+    /// - Parameter value: the SQL expression of a part's value, by its place; without affinity, as a parameter is.
+    func condition(
+        referringBy key: TrackedForeignKey, of table: TrackedTable, value: (Int) -> String = { "?\($0 + 1)" }
+    ) -> String {
         let collations = collations(of: key)
         let terms = key.columns.enumerated().map { place, number in
             let column = table.columns[number]
+            let part = value(place)
             // A column without affinity distinguishes numbers from texts; the parent column may not.
-            let values = column.affinity == .blob ? ["?\(place + 1)", "CAST(?\(place + 1) AS TEXT)"] : []
+            let values = column.affinity == .blob ? [part, "CAST(\(part) AS TEXT)"] : []
             var name = quoted(column.name)
             if let collation = collations?[place], collation != column.collation {
                 name += " COLLATE \(quoted(collation))"
             }
             let isNumber = isNumeric(key, place)
             return isNumber && !values.isEmpty
-                ? "\(name) IN (\(values.joined(separator: ", ")))" : "\(name) = ?\(place + 1)"
+                ? "\(name) IN (\(values.joined(separator: ", ")))" : "\(name) = \(part)"
         }
         return terms.joined(separator: " AND ")
     }
