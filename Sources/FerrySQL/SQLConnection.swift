@@ -266,12 +266,23 @@ extension FerryError {
 
 /// Quotes an SQL identifier.
 package func quoted(_ identifier: String) -> String {
-    "\"" + identifier.replacing("\"", with: "\"\"") + "\""
+    "\"" + doubling("\"", in: identifier) + "\""
 }
 
 /// Quotes an SQL string.
 package func quotedText(_ text: String) -> String {
-    "'" + text.replacing("'", with: "''") + "'"
+    "'" + doubling("'", in: text) + "'"
+}
+
+/// Doubles a quote wherever SQLite sees one, also before a combining mark: to Swift both are one character.
+private func doubling(_ quote: Unicode.Scalar, in text: String) -> String {
+    guard text.unicodeScalars.contains(quote) else { return text }
+    var doubled = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+        if scalar == quote { doubled.append(quote) }
+        doubled.append(scalar)
+    }
+    return String(doubled)
 }
 
 /// Returns a collation's name in capitals. SQLite ignores letter case in names of collations
