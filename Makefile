@@ -8,7 +8,7 @@ export SWIFT_BACKTRACE = enable=no
 .DEFAULT_GOAL := help
 EXAMPLES = $(patsubst %/Package.swift,%,$(wildcard Examples/*/Package.swift))
 
-.PHONY: help setup demo examples check test interface fuzz fuzz-bytes rosters simulate crash sanitize e2e ui remote transparency bench bench-documents bench-instructions format lint docs build release \
+.PHONY: help setup demo examples check test interface fuzz fuzz-bytes rosters simulate crash sanitize e2e ui remote transparency bench bench-documents bench-commands bench-instructions format lint docs build release \
 	static package package-test install clean
 
 help: ## Show this list
@@ -98,6 +98,10 @@ bench: setup ## Measure Ferry beside plain SQLite (BENCH="--quick" for a short r
 bench-documents: setup ## Measure documents beside cp, rsync, restic and borg (BENCH="--quick" for a short run)
 	$(SWIFT) build -c release --product ferry
 	Scripts/bench-documents $(BENCH)
+
+bench-commands: setup ## Measure small commands beside the sqlite3 shell (BENCH="--beside PATH" for another build as well)
+	$(SWIFT) build -c release --product ferry
+	Scripts/bench-commands $(BENCH)
 
 # Noise does not change these counts. RENEW=1 writes them anew.
 bench-instructions: ## Count the instructions of fixed work, and compare (RENEW=1)

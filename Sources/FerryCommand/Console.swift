@@ -98,13 +98,16 @@ struct Console: Sendable {
 enum Terminal {
     /// True if a person reads the descriptor.
     static func isPresent(_ descriptor: Int32) -> Bool {
-        isatty(descriptor) != 0 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
+        isatty(descriptor) != 0 && variable("TERM") != "dumb"
     }
 
     /// Colors are for terminals, except for people with NO_COLOR in the environment (https://no-color.org).
     static func takesColour(_ descriptor: Int32) -> Bool {
-        isPresent(descriptor) && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
+        isPresent(descriptor) && (variable("NO_COLOR") ?? "").isEmpty
     }
+
+    /// A variable of the environment. Foundation would read all of them.
+    private static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
     /// The number of columns; 80 if unknown.
     static func width(_ descriptor: Int32) -> Int {
@@ -125,7 +128,7 @@ enum Terminal {
 
     /// Has the parser lay out its help for `leastWidth` columns at least, whatever the terminal or the variable `COLUMNS` says.
     static func widenHelp() {
-        let told = ProcessInfo.processInfo.environment["COLUMNS"].flatMap { Int($0) }
+        let told = variable("COLUMNS").flatMap { Int($0) }
         if told ?? width(STDOUT_FILENO) < leastWidth { setenv("COLUMNS", "\(leastWidth)", 1) }
     }
 }

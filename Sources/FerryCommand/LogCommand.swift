@@ -61,23 +61,26 @@ struct LogCommand: DatabaseCommand {
 
     func perform(_ console: Console) throws {
         let replica = try Replica(path: argument.database)
-        let status = try replica.store.status(counting: false)
-        if let table, !status.tables.contains(where: { equalNames($0.name, table) }) {
-            let names = status.tables.map(\.name)
-            let near = NearName.question(table, among: names)
-            throw FerryError(
-                .invalidArgument,
-                "No table “\(table)” travels." + (near.isEmpty ? " These do: \(Wording.list(names))." : near))
-        }
+        if let table { try check(table, replica.store) }
         let changes = try replica.log(limit: limit, table: table)
         if console.isJSON { return try console.emit(Report(changes: changes.map(Change.init))) }
         if changes.isEmpty { try console.say("No changes.") } else { try show(changes, console) }
-        let waiting = status.pendingNotes + status.outboxChanges
-        if waiting > 0 {
+        let waiting = try replica.store.waitingChanges()
+        if waiting.pending + waiting.outbox > 0 {
             console.hint(
-                Wording.count(waiting, "change waits", "changes wait")
+                Wording.count(waiting.pending + waiting.outbox, "change waits", "changes wait")
                     + " to be published; `ferry sync` does it, and then the log shows them.")
         }
+    }
+
+    /// - Throws: `invalidArgument` for a table that does not travel.
+    private func check(_ table: String, _ store: Store) throws {
+        let names = try store.status(counting: false).tables.map(\.name)
+        if names.contains(where: { equalNames($0, table) }) { return }
+        let near = NearName.question(table, among: names)
+        throw FerryError(
+            .invalidArgument,
+            "No table “\(table)” travels." + (near.isEmpty ? " These do: \(Wording.list(names))." : near))
     }
 
     private func show(_ changes: [LogEntry], _ console: Console) throws {

@@ -74,20 +74,15 @@ enum Wording {
     }
 
     /// `2026-03-01 14:05:09` by the local clock.
-    static func dateAndTime(_ milliseconds: Int64) -> String { format(milliseconds, "yyyy-MM-dd HH:mm:ss") }
+    static func dateAndTime(_ milliseconds: Int64) -> String { "\(LocalTime(milliseconds).date) \(time(milliseconds))" }
 
     /// `2026-03-01 14:05:09.120` by the local clock: exact, as `ferry restore --at` takes the time.
-    static func exactTime(_ milliseconds: Int64) -> String { format(milliseconds, "yyyy-MM-dd HH:mm:ss.SSS") }
+    static func exactTime(_ milliseconds: Int64) -> String {
+        "\(dateAndTime(milliseconds)).\(LocalTime.padded(((milliseconds % 1000) + 1000) % 1000, 3))"
+    }
 
     /// `14:05:09` by the local clock.
-    static func time(_ milliseconds: Int64) -> String { format(milliseconds, "HH:mm:ss") }
-
-    private static func format(_ milliseconds: Int64, _ pattern: String) -> String {
-        let formatter = DateFormatter()
-        formatter.locale = Locale(identifier: "en_US_POSIX")
-        formatter.dateFormat = pattern
-        return formatter.string(from: Date(timeIntervalSince1970: Double(milliseconds) / 1000))
-    }
+    static func time(_ milliseconds: Int64) -> String { LocalTime(milliseconds).time }
 
     /// A word for a shell: quoted if necessary.
     static func shellWord(_ word: String) -> String {

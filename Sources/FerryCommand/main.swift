@@ -24,8 +24,13 @@ DocumentUpkeep.register()
 do {
     try ProcessLimits.prepare()
     let words = try CommandWords(of: RootCommand.self).ordered(Array(CommandLine.arguments.dropFirst()))
-    var command = try RootCommand.parseAsRoot(words)
-    try command.run()
+    if words == ["--version"] {
+        // The parser would print the same.
+        print(FerryVersion.current)
+    } else {
+        var command = try QuickCommand.parse(words)
+        try command.run()
+    }
 } catch let error as FerryError {
     // The parser did not run yet, so no command has reported the error.
     Console(isJSON: CommandLine.arguments.contains("--json"), isVerbose: isVerbose).fail(error)

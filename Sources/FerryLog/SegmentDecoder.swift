@@ -36,15 +36,16 @@ package enum SegmentDecoder {
     ///   - container: the container in which the file was found.
     ///   - device: the device whose segment the file should be.
     ///   - parts: where the bytes of large values come from.
+    ///   - asksForFew: true for a caller that asks for the values of few operations: values are made when they are asked for.
     /// - Throws: what `parts` throws; as `header`, and `foreignFile` if the segment belongs to another container or device: it was moved or
     ///   forged, so do not replay it. Errors about the content name the changeset.
     package static func decode(
         _ bytes: consuming [UInt8], header: SegmentHeader? = nil, container: ContainerID, device: DeviceID,
-        parts: PartSource = .none
+        parts: PartSource = .none, asksForFew: Bool = false
     ) throws(FerryError) -> (SegmentHeader, [Changeset]) {
         try decode(
             bytes, header: header, container: container, device: device, valuesAtOnce: SegmentLimits.valuesAtOnce,
-            parts: parts)
+            fewValues: asksForFew ? 0 : BlockValues.few, parts: parts)
     }
 
     /// Decodes a file as `decode` does, for its schemas alone. The last changeset, mostly the only one, comes without

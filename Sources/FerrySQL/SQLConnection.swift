@@ -189,6 +189,12 @@ import FerryCore
         return result
     }
 
+    /// Lets commits of this connection not wait for the disk, where `durably` can make them durable later. For a connection of Ferry's
+    /// own, in no transaction.
+    package func relaxCommits() throws {
+        if try synchronizesLater() { try executeScript("PRAGMA synchronous = NORMAL") }
+    }
+
     /// True if a commit can be made durable behind its transaction: in WAL mode, on a file system where appended bytes do no harm to
     /// bytes that are already there.
     @usableFromInline func synchronizesLater() throws -> Bool {
@@ -296,12 +302,23 @@ extension FerryError {
 
 /// Quotes an SQL identifier.
 package func quoted(_ identifier: String) -> String {
-    "\"" + identifier.replacing("\"", with: "\"\"") + "\""
+    "\"" + doubling("\"", in: identifier) + "\""
 }
 
 /// Quotes an SQL string.
 package func quotedText(_ text: String) -> String {
-    "'" + text.replacing("'", with: "''") + "'"
+    "'" + doubling("'", in: text) + "'"
+}
+
+/// Doubles a quote wherever SQLite sees one, also before a combining mark: to Swift both are one character.
+private func doubling(_ quote: Unicode.Scalar, in text: String) -> String {
+    guard text.unicodeScalars.contains(quote) else { return text }
+    var doubled = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+        if scalar == quote { doubled.append(quote) }
+        doubled.append(scalar)
+    }
+    return String(doubled)
 }
 
 /// Returns a collation's name in capitals. SQLite ignores letter case in names of collations

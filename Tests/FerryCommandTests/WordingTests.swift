@@ -36,6 +36,24 @@ final class WordingTests: XCTestCase {
         XCTAssertEqual(Wording.age(sinceMilliseconds: 120_000, now: 0), "in the future")
     }
 
+    func testTimesAreThoseOfTheLocalClock() {
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.dateFormat = "yyyy-MM-dd HH:mm:ss"
+        let years: Int64 = 31_556_952_000
+        for milliseconds in [
+            0, 1, 999, 1000, 1_700_000_000_123, -1, -999, -1000, -86_400_001, 250 * years, 7000 * years,
+        ] {
+            // The formatter rounds to the nearest millisecond, and never down to the second before.
+            let seconds = (Double(milliseconds) / 1000).rounded(.down)
+            let expected = formatter.string(from: Date(timeIntervalSince1970: seconds))
+            XCTAssertEqual(Wording.dateAndTime(milliseconds), expected)
+            XCTAssertEqual(Wording.time(milliseconds), String(expected.suffix(8)))
+        }
+        XCTAssertTrue(Wording.exactTime(1_700_000_000_003).hasSuffix(".003"))
+        XCTAssertTrue(Wording.exactTime(-1).hasSuffix(".999"))
+    }
+
     func testShellWordsAreQuotedWhereTheyHaveTo() {
         XCTAssertEqual(Wording.shellWord("~/Sync/music.sqlite"), "~/Sync/music.sqlite")
         XCTAssertEqual(Wording.shellWord("my music"), "'my music'")

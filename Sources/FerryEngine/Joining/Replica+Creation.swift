@@ -51,7 +51,7 @@ extension Replica {
     func firstPublication(
         _ container: Container, _ progress: ProgressHandler?
     ) throws -> (SyncReport, Int) {
-        let total = try store.status(counting: false).pendingNotes
+        let total = try store.waitingChanges().pending
         progress?(SyncProgress(phase: .packing, completed: 0, total: total))
         let encode = segmentEncoding(for: identity)
         var packed = 0

@@ -42,6 +42,13 @@ package struct FileKeyStore: KeyStore {
         return homeDirectory(variables) + "/.local/share/ferry/keys"
     }
 
+    /// The variables of this process that `directory(variables:)` asks for. Foundation would read all of them.
+    package static var variables: [String: String] {
+        var found: [String: String] = [:]
+        for name in ["FERRY_KEYS", "XDG_DATA_HOME", "HOME"] { found[name] = getenv(name).map { String(cString: $0) } }
+        return found
+    }
+
     // MARK: KeyStore
 
     package func load(_ device: DeviceID) throws -> KeyFile? {

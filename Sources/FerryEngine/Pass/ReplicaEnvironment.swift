@@ -39,7 +39,7 @@ package struct ReplicaEnvironment: Sendable {
         ReplicaEnvironment(
             clock: SystemClock(), random: SystemRandom(), fileSystem: PosixFileSystem(),
             keys: FileKeyStore(
-                directory: FileKeyStore.directory(variables: ProcessInfo.processInfo.environment)))
+                directory: FileKeyStore.directory(variables: FileKeyStore.variables)))
     }
 
     /// The same, with the keys where an app keeps them.

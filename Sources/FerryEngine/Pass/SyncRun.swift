@@ -274,7 +274,7 @@ final class SyncRun {
         // Segments of a refused log are no news: otherwise waiting observers would never come to rest.
         for (device, count) in batch.segments where refused[device] == nil { report.replayed.segments += count }
         reportProgress()
-        let total = try progress == nil ? nil : store.status(counting: false).outboxChanges + report.published.changes
+        let total = try progress == nil ? nil : store.waitingChanges().outbox + report.published.changes
         try publish(total: total)
         return batch.isFull
     }

@@ -73,7 +73,8 @@ struct LogWalk {
     private func read(_ file: SegmentFile, of device: DeviceID) throws -> [Changeset]? {
         guard let (bytes, epoch) = try container.readSegmentFile(file, of: device) else { return nil }
         return try SegmentDecoder.decode(
-            bytes, container: container.id, device: device, parts: container.partSource(of: device, under: epoch)
+            bytes, container: container.id, device: device, parts: container.partSource(of: device, under: epoch),
+            asksForFew: true
         ).1
     }
 

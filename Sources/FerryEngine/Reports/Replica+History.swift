@@ -34,7 +34,7 @@ extension Replica {
         return RowHistories(
             rows: histories,
             gaps: gaps.map { .init(device: names[$0.device] ?? $0.device.description, reason: $0.error.message) },
-            unpacked: try store.status(counting: false).pendingNotes)
+            unpacked: try store.waitingChanges().pending)
     }
 
     /// Reads all logs for operations on some rows of a single table.

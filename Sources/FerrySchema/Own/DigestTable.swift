@@ -53,8 +53,15 @@ package struct DigestTable {
     }
 
     /// The number of living objects in all tables.
-    package func livingObjects() throws -> Int {
+    package func allLivingObjects() throws -> Int {
         try connection.count("SELECT coalesce(sum(count), 0) FROM ferry_digest")
+    }
+
+    /// The number of living objects of each table.
+    package func livingObjects() throws -> [Int: Int] {
+        var counts: [Int: Int] = [:]
+        try connection.forEachRow("SELECT \"table\", count FROM ferry_digest") { counts[$0.int(0)] = $0.int(1) }
+        return counts
     }
 
     /// The number of living objects of a table; 0 for an unknown table.

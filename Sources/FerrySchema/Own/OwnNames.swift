@@ -42,8 +42,10 @@ package struct OwnNames {
 
     static func tables(in script: String) -> Set<String> {
         // Bytes, because each process does this once, and characters take a millisecond.
-        let separators = Set(" \t\n(".utf8)
-        let words = script.utf8.split(whereSeparator: separators.contains)
+        let words = script.utf8.split { byte in
+            byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\t")
+                || byte == UInt8(ascii: "(")
+        }
         return Set(
             zip(words, words.dropFirst()).compactMap { word, next in
                 word.elementsEqual("TABLE".utf8) ? String(Substring(next)) : nil
@@ -112,7 +114,8 @@ package struct OwnNames {
 
     /// The number of the table recorded by a trigger; `nil` for an app's trigger.
     package static func table(ofTrigger name: String) -> Int? {
-        let parts = name.split(separator: "_", omittingEmptySubsequences: false)
+        guard name.utf8.starts(with: "ferry_".utf8) else { return nil }
+        let parts = name.utf8.split(separator: UInt8(ascii: "_"), omittingEmptySubsequences: false).map(Substring.init)
         guard parts.count >= 3, parts[0] == "ferry", let number = Int(parts[1]) else { return nil }
         let rest = parts[2...].joined(separator: "_")
         if triggers.contains(rest) { return number }

@@ -52,6 +52,11 @@ package enum StoreTables {
     private static let createTable =
         "CREATE TABLE ferry_table(number INTEGER PRIMARY KEY, name TEXT NOT NULL COLLATE NOCASE, identity TEXT NOT NULL)"
 
+    /// Counts the unresolved conflicts of each table, and lists them. The resolved ones are not read.
+    static let createConflictIndex = """
+        CREATE INDEX IF NOT EXISTS ferry_conflict_unresolved ON ferry_conflict("table", resolved) WHERE resolved IS NULL
+        """
+
     /// What stores of sealed containers have besides.
     package static let createSealed = """
         -- The records of the membership that count here, each after the records that it follows.
@@ -116,6 +121,7 @@ package enum StoreTables {
             kind TEXT NOT NULL, lost_value BLOB, lost_device INTEGER NOT NULL, lost_time INTEGER NOT NULL,
             kept_value BLOB, kept_device INTEGER NOT NULL, kept_time INTEGER NOT NULL, noticed INTEGER NOT NULL,
             resolved INTEGER, UNIQUE("table", object, "column", kind, lost_device, lost_time));
+        \(createConflictIndex);
         -- While a snapshot is read in: objects that it does not have and perhaps should.
         CREATE TABLE ferry_absent(
             "table" INTEGER NOT NULL, object BLOB NOT NULL, PRIMARY KEY("table", object)) WITHOUT ROWID;

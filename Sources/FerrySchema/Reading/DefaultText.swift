@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySQL
 
 /// Interprets a column's default. `PRAGMA table_xinfo` gives a literal, a word, or an expression without the brackets
 /// around the expression.
@@ -13,7 +14,7 @@ package enum DefaultText {
         case "true": return "1"
         case "false": return "0"
         case "null", "current_time", "current_date", "current_timestamp": return text
-        default: return "'" + IndexText.unquoted(tokens[0]).replacing("'", with: "''") + "'"
+        default: return quotedText(IndexText.unquoted(tokens[0]))
         }
     }
 

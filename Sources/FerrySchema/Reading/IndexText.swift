@@ -121,11 +121,20 @@ package struct IndexText {
     }
 
     package static func unquoted(_ token: String) -> String {
-        guard let first = token.first, let last = token.last, token.count > 1 else { return token }
+        // Scalars: a quote and a combining mark behind it are one character.
+        let scalars = token.unicodeScalars
+        guard let first = scalars.first, let last = scalars.dropFirst().last else { return token }
+        let content = scalars.dropFirst().dropLast()
         switch (first, last) {
         case ("\"", "\""), ("'", "'"), ("`", "`"):
-            return String(token.dropFirst().dropLast()).replacing("\(first)\(first)", with: "\(first)")
-        case ("[", "]"): return String(token.dropFirst().dropLast())
+            var plain = String.UnicodeScalarView()
+            var isDoubled = false
+            for scalar in content {
+                isDoubled = scalar == first && !isDoubled
+                if scalar != first || isDoubled { plain.append(scalar) }
+            }
+            return String(plain)
+        case ("[", "]"): return String(content)
         default: return token
         }
     }

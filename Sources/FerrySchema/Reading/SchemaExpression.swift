@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySQL
 
 /// An expression of the app's schema in a form that any statement understands: that of an index's term or condition, or of a
 /// generated column.
@@ -74,8 +75,7 @@ package struct SchemaExpression {
     }
 
     private func textLiteral(_ place: Int) -> ArraySlice<UInt8> {
-        let text = IndexText.unquoted(token(place)).replacing("'", with: "''")
-        return Array("'\(text)'".utf8)[...]
+        Array(quotedText(IndexText.unquoted(token(place))).utf8)[...]
     }
 
     private func token(_ place: Int) -> String { String(decoding: bytes[ranges[place]], as: UTF8.self) }

@@ -32,7 +32,6 @@ public struct PlainReferenceName: Hashable, Sendable {
 extension Registry {
     /// The foreign keys of travelling tables that count as plain references.
     package func plainReferences(_ connection: SQLConnection) throws -> [PlainReference] {
-        let schema = try SchemaReader(connection: connection).read()
         let words = try PolicyList(connection).applied()
         var found: [PlainReference] = []
         for table in schema.tables where self.table(named: table.name)?.isLocal ?? false {

@@ -8,6 +8,8 @@ import FerrySQL
 /// - At most the shown generation of a table is local (`isLocal`).
 /// - Tables do not change after `init`. Tracking sets `news` and `leftOut` later.
 @usableFromInline package struct Registry: Sendable {
+    /// The schema by which the tables are described: whoever has a registry need not read the schema again.
+    package let schema: Schema
     @usableFromInline package private(set) var tables: [Int: TrackedTable] = [:]
     /// The tables with small numbers, as nearly all, by number: every row's path asks for tables.
     @usableFromInline private(set) var dense: [TrackedTable?] = []
@@ -93,6 +95,7 @@ import FerrySQL
 
     /// Reads the registered tables and describes each table by the local schema.
     package init(_ connection: SQLConnection, _ schema: Schema) throws {
+        self.schema = schema
         let registered = RegisteredTables(connection)
         for entry in try registered.all() {
             let table = TrackedTable(

@@ -27,8 +27,17 @@ import FerryCore
     @inlinable package static var deletion: Int { 8 }
     /// The column's value for a deletion only: no row, and nothing alive.
     @inlinable package static var tombstone: Int { deletion | 16 }
-    /// The condition for tombstones, as in their index.
-    package static let tombstoneCondition = "shown = \(tombstone)"
+    /// The condition for objects that are not simply shown by a row: tombstones, anomalous objects, and objects without a
+    /// row. Their index has this condition, and a query that names the condition finds them without reading all others.
+    package static let apartCondition = "shown NOT IN (\(row.rawValue), \(row.rawValue | deletion))"
+    /// The condition for tombstones.
+    package static let tombstoneCondition = "\(apartCondition) AND shown = \(tombstone)"
+    /// The condition for all other objects apart. SQLite searches their index for each of the numbers.
+    package static let anomalyCondition: String = {
+        let codes = (0...ways).filter { Visibility(rawValue: $0).map { $0 != .row } ?? false }
+        let list = (codes + codes.map { $0 | deletion }).map(String.init).joined(separator: ", ")
+        return "\(apartCondition) AND shown IN (\(list))"
+    }()
 
     /// - Parameter code: the column's value.
     @inlinable package init?(code: Int) {

@@ -253,8 +253,7 @@ package struct CaptureTriggers {
     private var newRowWithoutKey: String {
         let key = quoted(table.keyColumns[0])
         let highest = "(SELECT max(\(key)) FROM \(table.quotedName))"
-        let name = table.localName.replacing("'", with: "''")
-        let issued = "(SELECT seq FROM sqlite_sequence WHERE name = '\(name)')"
+        let issued = "(SELECT seq FROM sqlite_sequence WHERE name = \(quotedText(table.localName)))"
         let next =
             table.isAutoincrement
             ? "max(coalesce(\(highest), 0), coalesce(\(issued), 0)) + 1" : "coalesce(\(highest) + 1, 1)"

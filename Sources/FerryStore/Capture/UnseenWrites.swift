@@ -141,7 +141,7 @@ struct UnseenWrites {
     /// The SQL condition for an object without a row because the row went with its table: changes are known, but no
     /// insertion or deletion.
     static let isLeft =
-        "\(Visibility.way) = \(Visibility.none.rawValue) AND NOT (shown & \(Visibility.deletion)) AND state IS NOT NULL "
+        "shown = \(Visibility.none.rawValue) AND state IS NOT NULL "
         + "AND instr('13579BDF', substr(hex(substr(state, 1, 1)), 2, 1)) = 0"
 
     private func forget(_ former: ObjectState, key: [FieldValue]) throws {

@@ -106,13 +106,20 @@ struct RowSearch {
             // Shadow values begin with the object's former key, after a zero: `StateCodec`.
             let prefix = StateCodec.encodeKept(ShadowValues(key: value)) ?? []
             try connection.forEachRow(
-                "SELECT object FROM \(table.objectTable) WHERE k0 IS NULL AND substr(kept, 1, ?) = ? LIMIT ?",
+                Self.formerKeys(table),
                 [.integer(Int64(prefix.count)), .blob(prefix[...]), .integer(Int64(Self.maximumResults))]
             ) { row in
                 if let object: ObjectID = row.id(0) { objects.append(object) }
             }
         }
         return objects
+    }
+
+    /// The query for the objects without a row of their own that had a key. Its parameters: the length of the key's
+    /// bytes, the bytes, and how many objects at most.
+    static func formerKeys(_ table: TrackedTable) -> String {
+        "SELECT object FROM \(table.objectTable) WHERE \(Visibility.apartCondition) AND k0 IS NULL "
+            + "AND substr(kept, 1, ?) = ? LIMIT ?"
     }
 
     // MARK: Derived keys

@@ -61,11 +61,11 @@ package struct StoreStatus: Sendable {
 
 extension StoreStatus {
     /// Reads the store's status.
-    /// - Parameter counting: true to count objects, at the cost of reading the whole state.
+    /// - Parameter counting: true to count objects, at the cost of reading all objects that are not simply shown by a row.
     init(_ access: StoreAccess, counting: Bool) throws {
         let connection = access.connection
-        let schema = try SchemaReader(connection: connection).read()
-        let plan = try TrackingPlan(kept: connection, schema)
+        let plan = try TrackingPlan(kept: connection, access.registry.schema)
+        let counts = try counting ? ObjectCounts(connection) : nil
         var tables: [StoreStatus.TableCount] = []
         let staying = Set(plan.leftOut.map { foldedName($0.name) })
         for table in access.registry.tables.values.sorted(by: { foldedName($0.name) < foldedName($1.name) }) {
@@ -74,19 +74,14 @@ extension StoreStatus {
             if access.registry.isOfAnotherGeneration(table) { continue }
             // A table may stay here from now on, as after the loss of its parent.
             if table.isLocal, staying.contains(foldedName(table.localName)) { continue }
-            let objects =
-                counting
-                ? try connection.count(
-                    "SELECT count(*) FROM \(table.objectTable) "
-                        + "WHERE \(Visibility.way) NOT IN (\(Visibility.none.rawValue), \(Visibility.joined.rawValue))"
-                ) : 0
             tables.append(
-                .init(name: table.localName, identity: table.identity, objects: objects, isLocal: table.isLocal))
+                .init(
+                    name: table.localName, identity: table.identity, objects: try counts?.present(in: table) ?? 0,
+                    isLocal: table.isLocal))
         }
         var left: [String: Int] = [:]
-        for table in access.registry.tables.values where counting && table.isLocal {
-            let count = try connection.count(
-                "SELECT count(*) FROM \(table.objectTable) WHERE \(UnseenWrites.isLeft)")
+        for table in access.registry.tables.values where table.isLocal {
+            let count = try counts?.left(in: table) ?? 0
             if count > 0 { left[table.localName] = count }
         }
         var exceptional: [StoreStatus.Exceptional] = []

@@ -6,9 +6,9 @@ final class FastPathLog {
     @exclusivity(unchecked) private var declined = [Int](
         repeating: 0, count: FastPaths.named.count * reasonCount)
 
-    /// The reasons' names. Making one takes longer than a count.
+    /// The reasons' names. Making one takes longer than a count, and most passes name none.
     private static let reasons = FastPathDecline.allCases.map { "\($0)" }
-    private static let reasonCount = reasons.count
+    private static let reasonCount = FastPathDecline.allCases.count
 
     private func place(_ path: FastPaths) -> Int { path.rawValue.trailingZeroBitCount }
 

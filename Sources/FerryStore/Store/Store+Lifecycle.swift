@@ -44,6 +44,14 @@ extension Store {
         }
     }
 
+    /// The number of this device's changes that wait: pending changes without candidates of OR REPLACE, and operations in the
+    /// outbox.
+    package func waitingChanges() throws -> (pending: Int, outbox: Int) {
+        try read { connection in
+            (try PendingTable(connection).countWritten(), try Outbox(connection).changeCount())
+        }
+    }
+
     /// The number of changes not in the container: pending changes, and operations in the outbox.
     package func unpublishedCount() throws -> Int {
         try read { connection in

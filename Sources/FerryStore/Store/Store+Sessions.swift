@@ -85,7 +85,9 @@ extension Store {
     ) throws -> (registry: Registry, version: RegistryVersion) {
         if let cached = try registries.current(connection) { return cached }
         try StoreIdentity.required(connection)
-        let registry = try Tracking(connection, clock: clock, random: random).currentRegistry()
+        // What a reader of this process knows need not be read again.
+        let registry = try Tracking(connection, clock: clock, random: random)
+            .currentRegistry { [registries] in try registries.asRead(connection).registry }
         // Tracking may have changed schema and registry.
         let present = try RegistryVersion(connection)
         registries.keep(registry, present)

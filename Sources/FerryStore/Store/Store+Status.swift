@@ -3,7 +3,7 @@ import FerrySchema
 
 extension Store {
     /// Reads the store's status in a single transaction.
-    /// - Parameter counting: true to count objects, at the cost of reading the whole state.
+    /// - Parameter counting: true to count objects, at the cost of reading all objects that are not simply shown by a row.
     package func status(counting: Bool = true) throws -> StoreStatus {
         try readAccess { try StoreStatus($0, counting: counting) }
     }
@@ -33,7 +33,7 @@ extension Store {
 
     /// The number of living objects in all tables.
     package func livingObjects() throws -> Int {
-        try read { try DigestTable($0).livingObjects() }
+        try read { try DigestTable($0).allLivingObjects() }
     }
 
     /// Writes a consistent copy of the database to an unused path.

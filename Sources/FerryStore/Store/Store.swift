@@ -125,15 +125,13 @@ public final class Store: Sendable {
     }
 
     private static func queue(path: String, busyTimeoutSeconds: Double) throws -> DatabaseQueue {
-        guard FileManager.default.fileExists(atPath: path) else {
+        guard let kind = FileKind(at: path) else {
             throw FerryError(.databaseMissing, "There is no database at \(path). Check the path.", path: path)
         }
-        // Opening a pipe or a device for SQLite does no good. Where the system does not tell, SQLite says why.
-        let place = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
-        let type = (try? FileManager.default.attributesOfItem(atPath: place))?[.type] as? FileAttributeType
-        if let type, type != .typeRegular {
-            let kind = type == .typeDirectory ? "a directory" : "no regular file"
-            throw FerryError(.notADatabase, "\(path) is \(kind). Name the file of the database.", path: path)
+        // Opening a pipe or a device for SQLite does no good.
+        if kind != .regular {
+            let word = kind == .directory ? "a directory" : "no regular file"
+            throw FerryError(.notADatabase, "\(path) is \(word). Name the file of the database.", path: path)
         }
         var configuration = Configuration()
         configuration.busyMode = .timeout(busyTimeoutSeconds)
@@ -145,11 +143,12 @@ public final class Store: Sendable {
         // preparation time.
         configuration.prepareDatabase {
             sqlite3_set_authorizer($0.sqliteConnection, nil, nil)
-            try $0.execute(sql: "PRAGMA cache_size = -\(pageCacheKiB)")
-            // A commit in WAL mode need not wait for the disk while it keeps other writers out (`durably`).
-            if try String.fetchOne($0, sql: "PRAGMA journal_mode") == "wal" {
-                try $0.execute(sql: "PRAGMA synchronous = NORMAL")
-            }
+            // A statement of GRDB's would take longer than the rest of opening.
+            guard let handle = $0.sqliteConnection else { return }
+            let connection = SQLConnection(handle)
+            defer { connection.finalizeStatements() }
+            try connection.executeScript("PRAGMA cache_size = -\(pageCacheKiB)")
+            try connection.relaxCommits()
         }
         // The journal mode is the app's choice. A queue leaves the mode unchanged.
         return try translating(path) { try DatabaseQueue(path: path, configuration: configuration) }
@@ -253,8 +252,9 @@ public final class Store: Sendable {
                 let work = Swift.Result {
                     func run() throws {
                         let made = try body(connection)
-                        // GRDB cannot name a table with a quote in its name, so nobody can observe such a table.
-                        for table in made.changedTables where !table.contains("\"") {
+                        // GRDB cannot name a table with a quote in its name, so nobody can observe such a table. A connection
+                        // that nobody else uses has no observers.
+                        for table in made.changedTables where !isAlone && !table.unicodeScalars.contains("\"") {
                             try database.notifyChanges(in: Table(table))
                         }
                         outcome = made

@@ -47,7 +47,8 @@ struct Tracking {
     }
 
     /// The registry, after processing schema changes since the last access.
-    func currentRegistry() throws -> Registry {
+    /// - Parameter present: the registry of the present schema, if that may be known already; `nil` to read the schema.
+    func currentRegistry(_ present: (() throws -> Registry)? = nil) throws -> Registry {
         try StoreTables.checkVersion(meta)
         let reader = SchemaReader(connection: connection)
         if let former = try StoreTables.upgrade(meta) {
@@ -63,7 +64,7 @@ struct Tracking {
             // The app may have given up a name that was in the way.
             return try needsDocumentTables(registry) ? makeDocumentTables() : registry
         }
-        var registry = try Registry(connection, reader.read())
+        var registry = try present?() ?? Registry(connection, reader.read())
         if try lacksTriggers(registry) { return try update(rowsAreOld: false) }
         if try needsDocumentTables(registry) { return try makeDocumentTables() }
         registry.news = try SchemaNews.load(meta)
@@ -200,6 +201,7 @@ struct Tracking {
             if hasLostColumns || isRemade || ruled.contains(number) { news.unproven.append(number) }
         }
         try unseen.recordTriggers()
+        try StoreTables.renewIndexes(registry.tables.values, connection)
         try GenerationPlan(connection, schema).recordKeys(of: registry)
         registry.news = try SchemaNews.load(meta)
         registry.news.add(news)

@@ -31,6 +31,16 @@ final class StoreSessionTests: XCTestCase {
         return (a, b)
     }
 
+    func testASchemaIsReadOnceForReadersAndWriters() throws {
+        let (device, _) = try devices()
+        // As a process that has just opened the database.
+        let store = Store(owning: device.queue, clock: device.clock)
+        let read = try store.readAccess { $0.registry }
+        let written = try store.transaction { $0.access.registry }
+        XCTAssertFalse(read.tables.isEmpty)
+        for (number, table) in read.tables { XCTAssertTrue(written.tables[number] === table, table.name) }
+    }
+
     // MARK: What is asserted
 
     private func values(_ device: TestDevice) throws -> [FieldValue: FieldValue] {

@@ -389,6 +389,7 @@ struct RandomHistory {
         }
         let report = try seed % 3 == 0 ? device.store.verifyBothWays() : device.store.verify(deep: true)
         complaints += report.differences.map { "verify: \($0.table) \($0.key) \($0.kind): \($0.problem)" }
+        complaints += try device.store.miscounts()
         if !complaints.isEmpty { throw failure(device, complaints.prefix(12).joined(separator: "\n")) }
     }
 
