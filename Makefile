@@ -54,7 +54,7 @@ sanitize: setup ## Run tests under the address sanitizer, and those with threads
 
 # Without SEED: from a seed that differs every time.
 STEPS ?= 40
-simulate: setup ## Play simulated lives of a container until one fails (SEED=7 DEVICES=3 STEPS=40 for one of them, SEALED=1)
+simulate: setup ## Play simulated lives of a container until one fails (SEED=7 DEVICES=3 STEPS=40 for one of them, SEALED=1, PROVIDER=objectStorage)
 	@$(SWIFT) build -c release --product ferry-simulate
 	@"$$($(SWIFT) build -c release --show-bin-path)/ferry-simulate" --steps $(STEPS) \
 		$(if $(SEED),--seed $(SEED),--seed $$(date +%s)000 --seeds $(or $(LIVES),0)) \

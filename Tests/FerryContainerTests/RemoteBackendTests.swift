@@ -217,6 +217,30 @@ final class RemoteBackendTests: XCTestCase {
         XCTAssertEqual(storage.count(.put), 0)
     }
 
+    func testALookThatFailsInTheMiddleIsMadeUpForByTheNext() throws {
+        let storage = MemoryStorage()
+        let first = try create(storage)
+        try publish(first, deviceA, 1)
+        let (backend, reader) = try open(storage)
+        // A stranger's directory is listed, and the listing is refused.
+        let before = try XCTUnwrap(storage.contents[LatestSegments.name])
+        let name = try publish(open(storage).1, deviceB, 1)
+        storage.inject(.refused, afterRequests: 1)
+        XCTAssertThrowsError(try backend.refresh(.quick))
+        try backend.refresh(.quick)
+        XCTAssertEqual(try reader.segments(of: deviceB), [name])
+        // An overwritten entry is written again, and the writing is refused.
+        try publish(first, deviceA, 2)
+        storage.set(LatestSegments.name, before)
+        storage.inject(.refused, afterRequests: 1)
+        XCTAssertThrowsError(try first.refresh(.quick))
+        try first.refresh(.quick)
+        let latest = try LatestSegments(
+            decoding: try XCTUnwrap(storage.contents[LatestSegments.name]), container: ContainerID(high: 1, low: 2))
+        XCTAssertEqual(latest.entries.first?.device, deviceA)
+        XCTAssertEqual(latest.entries.first?.segment?.last, 2)
+    }
+
     // MARK: Listings that lag, and files that are late
 
     func testWhatThisDeviceWroteOrRemovedCountsAsItLeftIt() throws {
@@ -233,6 +257,44 @@ final class RemoteBackendTests: XCTestCase {
         clock.advance(3_700_000)
         try container.refresh(.full)
         XCTAssertEqual(try container.segments(of: deviceA), [removed])
+    }
+
+    /// A copy of the database writes under the same device, within the hour for which own deeds count.
+    func testAHeadThatACopyReplacedIsSeenAtTheNextListing() throws {
+        for isConsistent in [true, false] {
+            let storage = MemoryStorage(traits: StorageTraits(isConsistent: isConsistent))
+            let container = try create(storage)
+            try publish(container, deviceA, 1)
+            try container.refresh(.full)
+            try publish(open(storage).1, deviceA, 2)
+            storage.resetCounts()
+            try container.refresh(.full)
+            XCTAssertEqual(try container.readHead(of: deviceA)?.position.sequence, 2)
+            XCTAssertEqual(storage.count(), 2, "a listing and the head")
+            // A listing that lags has the head before: the own one stays.
+            storage.setListingsLag(true)
+            try publish(container, deviceA, 3)
+            try container.refresh(.full)
+            XCTAssertEqual(try container.readHead(of: deviceA)?.position.sequence, 3)
+        }
+    }
+
+    func testAContainerIsFoundWhereAListingHasItNotYet() throws {
+        let storage = MemoryStorage(traits: StorageTraits(isConsistent: false))
+        storage.setListingsLag(true)
+        let container = try create(storage)
+        let (backend, other) = try open(storage)
+        XCTAssertEqual(other.id, container.id)
+        // It is not believed for ever.
+        for isKnown in [true, false] {
+            try (isKnown ? container.backend : backend).refresh(.full)
+            storage.restore([:])
+            clock.advance(60_000)
+            try (isKnown ? container.backend : backend).refresh(.full)
+            XCTAssertEqual(failure { try (isKnown ? container : other).checkReachable() }?.code, .containerEmpty)
+        }
+        let empty = MemoryStorage(traits: StorageTraits(isConsistent: false))
+        XCTAssertEqual(failure { _ = try self.open(empty) }?.code, .containerEmpty)
     }
 
     func testAnAnnouncedFileThatIsLateIsAskedForAgainAfterAWhile() throws {

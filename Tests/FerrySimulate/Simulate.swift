@@ -21,7 +21,7 @@ struct Simulate: ParsableCommand {
     var steps = 30
     @Option(help: "The steps that are taken, as numbers with commas between them.")
     var only: String?
-    @Option(help: "The kind of folder: \(ProviderKind.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "The kind of folder or storage: \(ProviderKind.allCases.map(\.rawValue).joined(separator: ", ")).")
     var provider: String?
     /// Whether the container is sealed.
     enum Sealing: EnumerableFlag {
@@ -42,7 +42,7 @@ struct Simulate: ParsableCommand {
 
     func validate() throws {
         if let provider, ProviderKind(rawValue: provider) == nil {
-            throw ValidationError("There is no kind of folder \"\(provider)\".")
+            throw ValidationError("There is no kind of folder or storage \"\(provider)\".")
         }
         if let devices, !(2...8).contains(devices) { throw ValidationError("There are 2 to 8 devices.") }
     }

@@ -9,16 +9,18 @@ enum Lives {
     static let quiet: Void = LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
 
     /// Runs simulations, and says how each that fails is repeated.
-    static func run(_ seeds: Seeds, steps: Int, devices: Int?, sealed: Bool) throws -> Tally {
+    static func run(
+        _ seeds: Seeds, steps: Int, devices: Int?, sealed: Bool, provider: ProviderKind? = nil
+    ) throws -> Tally {
         var tally = Tally()
         for seed in seeds.all {
             let outcome = try Simulation.run(
-                Simulation.Plan(seed: seed, devices: devices, steps: steps, sealed: sealed))
+                Simulation.Plan(seed: seed, devices: devices, steps: steps, provider: provider, sealed: sealed))
             tally.add(outcome.tally)
             for problem in outcome.problems {
                 let plan =
                     "SEED=\(seed) STEPS=\(steps)" + (devices.map { " DEVICES=\($0)" } ?? "")
-                    + (sealed ? " SEALED=1" : " SEALED=0")
+                    + (provider.map { " PROVIDER=\($0.rawValue)" } ?? "") + (sealed ? " SEALED=1" : " SEALED=0")
                 XCTFail("make simulate \(plan): \(problem)")
             }
         }

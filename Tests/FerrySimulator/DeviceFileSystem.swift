@@ -40,7 +40,8 @@ final class DeviceFileSystem: FileSystem, @unchecked Sendable {
     init(_ disk: MemoryFileSystem) { self.disk = disk }
 
     static let root = "/shared/container"
-    private static let foreign = Array(
+    /// The marker of another container.
+    static let foreign = Array(
         #"{"format":1,"id":"11111111-2222-4333-8444-555555555555","name":"other","created":"2023-01-01T00:00:00Z"}"#
             .utf8)
 

@@ -21,10 +21,14 @@ extension Step {
         tell(machine, "finds its folder \(mount.rawValue)")
     }
 
-    /// Kills the process at a step by which a sync changes the folder, or cuts the power there.
+    /// Kills the process at a step by which a sync changes the folder, or cuts the power there. Over a storage, before or after a request.
     func kill(_ machine: Machine) throws {
-        let disk = machine.files.disk
-        disk.inject(.kill, afterSteps: random.below(25))
+        let (disk, storage) = (machine.files.disk, machine.storage?.shared.memory)
+        if let storage {
+            storage.inject(random.isOne(in: 2) ? .killedBefore : .killedAfter, afterRequests: random.below(25))
+        } else {
+            disk.inject(.kill, afterSteps: random.below(25))
+        }
         let losses: [MemoryFileSystem.Loss] = [.nothing, .contents, .everything, .random(random)]
         let loss = losses[simulation.kind == .network ? 0 : random.below(losses.count)]
         do {
@@ -38,6 +42,7 @@ extension Step {
             tell(machine, "is killed")
             simulation.tally.note("killed at a step")
         }
+        storage?.recover()
         disk.crash(losing: loss)
         try machine.reopen()
     }
@@ -61,7 +66,7 @@ extension Step {
         try machine.abandon()
         let isPowerLost = random.isOne(in: 2)
         try machine.faults.recover(losing: isPowerLost ? .random(seed: random.next()) : .nothing)
-        if isPowerLost, simulation.kind.isReplicated { machine.files.disk.crash(losing: .random(random)) }
+        if isPowerLost, simulation.kind.hasOwnDisks { machine.files.disk.crash(losing: .random(random)) }
         try machine.reopen()
         // A migration may be lost, too.
         try machine.findVersion()

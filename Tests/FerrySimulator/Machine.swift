@@ -15,6 +15,8 @@ final class Machine {
     let name: String
     let path: String
     let files: DeviceFileSystem
+    /// The device's view of the storage; `nil` where the container is a folder.
+    let storage: DeviceStorage?
     /// Faults of the database's disk.
     let faults: FaultVFS
     let clock: SimulatedClock
@@ -40,8 +42,9 @@ final class Machine {
     private let companions: [any SyncCompanion]
 
     init(
-        index: Int, name: String, path: String, files: DeviceFileSystem, faults: FaultVFS, clock: SimulatedClock,
-        host: SimulatedHost,
+        index: Int, name: String, path: String, files: DeviceFileSystem, storage: DeviceStorage? = nil,
+        faults: FaultVFS,
+        clock: SimulatedClock, host: SimulatedHost,
         keys: SimulatedKeyStore, random: SimulatedRandom, retention: RetentionSettings, fastPaths: FastPaths = .all,
         companions: [any SyncCompanion] = []
     ) {
@@ -50,6 +53,7 @@ final class Machine {
         self.faults = faults
         self.path = path
         self.files = files
+        self.storage = storage
         self.clock = clock
         self.host = host
         self.keys = keys
@@ -64,7 +68,11 @@ final class Machine {
             clock: clock, random: random, fileSystem: files, host: host, keys: keys)
         environment.companions = companions
         environment.largeValues = largeValues
-        return environment
+        guard let storage else { return environment }
+        let (clock, random) = (clock, random)
+        return environment.opening(storage.shared.scheme) { _ in
+            RemoteBackend(storage, clock: clock, random: random)
+        }
     }
 
     /// The replica; a machine in use has a replica.
@@ -73,11 +81,18 @@ final class Machine {
         return replica
     }
 
-    /// The same device in the hands of a thief, with a folder of the thief's own.
-    func stolen(over files: DeviceFileSystem, random: SimulatedRandom) -> Machine {
+    /// The container's location for Ferry.
+    var containerPath: String { storage?.shared.place ?? DeviceFileSystem.root }
+
+    /// The place of the container's files, past all faults.
+    var place: any SimulatedPlace { storage.map { $0.shared as any SimulatedPlace } ?? files.disk }
+
+    /// The same device in the hands of a thief, with a place of the thief's own.
+    func stolen(over files: DeviceFileSystem, _ storage: DeviceStorage?, random: SimulatedRandom) -> Machine {
         let machine = Machine(
-            index: index, name: name, path: path, files: files, faults: faults, clock: clock, host: host, keys: keys,
-            random: random, retention: retention, fastPaths: fastPaths, companions: companions)
+            index: index, name: name, path: path, files: files, storage: storage, faults: faults, clock: clock,
+            host: host,
+            keys: keys, random: random, retention: retention, fastPaths: fastPaths, companions: companions)
         machine.version = version
         machine.lastTime = lastTime
         machine.largeValues = largeValues
@@ -101,7 +116,7 @@ final class Machine {
         let setup = ReplicaSetup(
             environment: environment,
             sealing: sealed.map { life in .sealed(recovery: { life.recovery = $0 }) } ?? .open)
-        let made = try setup.create(store, containerPath: DeviceFileSystem.root, name: name).replica
+        let made = try setup.create(store, containerPath: containerPath, name: name).replica
         if !policies.isEmpty { try made.setPolicies(policies) }
         try store.close()
         try reopen()
@@ -111,7 +126,7 @@ final class Machine {
     /// - Parameter enrolment: for a sealed container.
     func join(_ enrolment: Enrolment? = nil) throws {
         let (made, _) = try ReplicaSetup(environment: environment, enrolment: enrolment).join(
-            databasePath: path, containerPath: DeviceFileSystem.root, name: name)
+            databasePath: path, containerPath: containerPath, name: name)
         try made?.store.close()
         try reopen()
         try findVersion()

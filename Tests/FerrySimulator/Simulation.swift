@@ -26,7 +26,7 @@ public final class Simulation {
         public var steps: Int
         /// The steps to take; `nil`: all.
         public var only: Set<Int>?
-        /// The kind of folder; `nil`: decided by the seed.
+        /// The kind of folder or storage; `nil`: decided by the seed.
         public var provider: ProviderKind?
         /// Whether the container is sealed; `nil`: decided by the seed.
         public var sealed: Bool?
@@ -36,6 +36,8 @@ public final class Simulation {
         public var sabotage: String?
         /// What is done to a sealed container at the end, which the properties must notice.
         public var sealedSabotage: SealedSabotage?
+        /// True: in a storage a device's files are hidden from another one's listings, which the properties must notice.
+        public var hidesFromListings = false
 
         public init(
             seed: UInt64, devices: Int? = nil, steps: Int = 30, only: Set<Int>? = nil, provider: ProviderKind? = nil,
@@ -66,6 +68,8 @@ public final class Simulation {
     let kind: ProviderKind
     let provider: Provider
     let retention: RetentionSettings
+    /// The storage of all devices; `nil` where the container is a folder.
+    let storage: SimulatedStorage?
     let time = SimulatedClock.Time()
     let folder: URL
     /// What a life with a sealed container has besides; `nil` for an open one.
@@ -86,10 +90,13 @@ public final class Simulation {
     public init(_ plan: Plan) throws {
         self.plan = plan
         let random = SimulatedRandom(seed: plan.seed)
-        let kinds = ProviderKind.allCases
-        kind = plan.provider ?? kinds[random.below(kinds.count)]
+        let folders = ProviderKind.folders
+        kind = plan.provider ?? Self.remoteKind(of: plan.seed) ?? folders[random.below(folders.count)]
         beginners = min(max(plan.devices ?? 2 + random.below(3), 2), Self.maximumDevices)
         provider = Provider(kind)
+        storage =
+            kind.isRemote
+            ? SimulatedStorage(kind, time, SimulatedRandom(seed: plan.seed, stream: 0x5706)) : nil
         var retention = RetentionSettings()
         retention.silentAfterMilliseconds = 3 * 86_400_000
         retention.replacedMilliseconds = 5 * 60_000
@@ -118,6 +125,13 @@ public final class Simulation {
         try sharedDisk.createDirectory(at: "/shared")
         try sharedDisk.synchronizeDirectory(at: "/")
         provider.met = { [unowned self] in tally.note($0) }
+    }
+
+    /// The kind of storage that the seed decides on; `nil`: a folder. Numbers of their own: so a life in a folder is the same whatever
+    /// storages there are.
+    private static func remoteKind(of seed: UInt64) -> ProviderKind? {
+        let random = SimulatedRandom(seed: seed, stream: 0x5705)
+        return random.isOne(in: 6) ? random.element(of: ProviderKind.remotes) : nil
     }
 
     /// Plays the life to its end, and removes its databases.
@@ -181,13 +195,17 @@ public final class Simulation {
 
     /// Makes a machine without a database.
     func makeMachine(host: SimulatedHost? = nil, keys: SimulatedKeyStore? = nil) throws -> Machine {
-        let disk = kind.isReplicated ? MemoryFileSystem() : sharedDisk
-        if kind.isReplicated {
+        let disk = kind.hasOwnDisks ? MemoryFileSystem() : sharedDisk
+        if kind.hasOwnDisks {
             try disk.createDirectory(at: "/shared")
             try disk.synchronizeDirectory(at: "/")
         }
-        let machine = try buildMachine(machines.count, over: disk, host: host, keys: keys)
+        let machine = try buildMachine(machines.count, over: disk, storage, host: host, keys: keys)
         machine.files.met = { [unowned self] in tally.note($0) }
+        machine.storage?.met = { [unowned self] in tally.note($0) }
+        machine.storage?.wroteElsewhere = { [unowned self, unowned machine] in
+            fail("d\(machine.index) writes \($0) into a place that is not its container")
+        }
         machines.append(machine)
         try documents?.prepare(machine)
         return machine
@@ -195,16 +213,18 @@ public final class Simulation {
 
     /// Makes a machine that is none of the life's own.
     func buildMachine(
-        _ index: Int, over disk: MemoryFileSystem, host: SimulatedHost? = nil, keys: SimulatedKeyStore? = nil
+        _ index: Int, over disk: MemoryFileSystem, _ storage: SimulatedStorage?, host: SimulatedHost? = nil,
+        keys: SimulatedKeyStore? = nil
     ) throws -> Machine {
         let place = path("device\(index)")
         try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false)
         // Every other machine takes some of the fast paths.
         var chance = Chance(seed: plan.seed &+ 0xb000 &+ UInt64(index))
         let fastPaths = chance.oneIn(2) ? FastPaths.all : FastPaths(rawValue: UInt16(chance.below(512)))
+        let files = DeviceFileSystem(disk)
         let machine = Machine(
             index: index, name: ["device \(index)", sealed?.mark].compactMap(\.self).joined(separator: " "),
-            path: place + "/feeds.sqlite", files: DeviceFileSystem(disk),
+            path: place + "/feeds.sqlite", files: files, storage: storage.map { DeviceStorage($0, files) },
             faults: try FaultVFS(folder: place), clock: SimulatedClock(time),
             host: host ?? SimulatedHost(machine: "host \(index)", file: 1),
             keys: keys ?? SimulatedKeyStore(sealed?.witness ?? SimulatedKeyStore.Witness()),
@@ -218,11 +238,15 @@ public final class Simulation {
         return machine
     }
 
+    /// The place that is common to all devices, where files are not replicated.
+    var sharedPlace: any SimulatedPlace { storage.map { $0 as any SimulatedPlace } ?? sharedDisk }
+
     /// Machines in use.
     var living: [Machine] { machines.filter { !$0.isLost && $0.replica != nil } }
 
-    /// Lets the provider carry all news between a device and the rest.
+    /// Lets the provider carry all news between a device and the rest. Listings of a storage catch up.
     func exchange(_ machine: Machine) throws {
+        storage?.catchUp()
         if kind.isReplicated, machine.files.mount == .there, !machine.files.isFull {
             try provider.settle(machine.index, machine.files.disk, time: time.milliseconds / 1000)
         }
@@ -231,7 +255,7 @@ public final class Simulation {
     /// The content of a device's folder, in a few characters.
     func fingerprint(_ machine: Machine) throws -> String {
         var bytes: [UInt8] = []
-        for (path, content) in try Provider.files(on: machine.files.disk).sorted(by: { $0.key < $1.key }) {
+        for (path, content) in try machine.place.containerFiles().sorted(by: { $0.key < $1.key }) {
             // Signatures are other ones each time on Apple's systems.
             let content = sealed == nil ? content : Array(content.dropLast(64))
             bytes += Array(path.utf8) + ContentHash.checksum(content).bytes
@@ -240,11 +264,14 @@ public final class Simulation {
     }
 
     /// Writes a line as the app does.
-    private func writeLine(_ machine: Machine) throws {
+    /// - Returns: the line.
+    @discardableResult
+    func writeLine(_ machine: Machine) throws -> String {
         let line = self.line(nextCount())
         try machine.database { try $0.execute(sql: "INSERT INTO line VALUES (?)", arguments: [line]) }
         ledger.note(line: line, by: machine.index)
         tell("d\(machine.index) writes")
+        return line
     }
 
     /// The text of a line.
@@ -312,6 +339,7 @@ public final class Simulation {
         ]
         let sealedCodes: [FerryError.Code] = [.notMember, .keyMissing, .notSealed, .enrolmentPending, .codeRefused]
         return codes.contains(code) || sealed != nil && sealedCodes.contains(code)
+            || kind.isRemote && code == .accessDenied
     }
 
     // MARK: The end
@@ -325,8 +353,9 @@ public final class Simulation {
             machine.files.flaw = nil
             machine.files.meanwhile = nil
             machine.clock.skew = 0
+            machine.storage?.becomeHonest()
         }
-        try provider.becomeHonest(sharedDisk)
+        try provider.becomeHonest(sharedPlace)
         // Acknowledgements in a round's heads are read in the next round.
         var quiet = 0
         for _ in 0..<40 {
@@ -373,6 +402,7 @@ public final class Simulation {
         try SimulatedProperties.checkAtRest(self)
         try sealed?.checkAtRest(self)
         try documents?.checkAtRest(self)
+        try checkThatAListingFindsWhatLatestLost()
     }
 
     private func conclude() throws {

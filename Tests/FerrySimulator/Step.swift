@@ -22,7 +22,7 @@ struct Step {
     private enum Event: CaseIterable {
         case write, sync, busySync, watch, exchange, deliver, spoil, mount, fill, flaw, kill, crash, databaseFault,
             restart, time, skew, copy, backUp, restore, lose, join, migrate, retire, compact, archive, rest,
-            deceive, thieve, remove, rotate, renewKeys, leave, enrol
+            deceive, thieve, remove, rotate, renewKeys, leave, enrol, misbehave, loseLatest
 
         var weight: Int {
             switch self {
@@ -52,7 +52,7 @@ struct Step {
             case .compact: 3
             case .archive: 1
             case .rest: 1
-            case .deceive, .thieve, .remove, .rotate, .renewKeys, .leave, .enrol: 0
+            case .deceive, .thieve, .remove, .rotate, .renewKeys, .leave, .enrol, .misbehave, .loseLatest: 0
             }
         }
 
@@ -71,22 +71,35 @@ struct Step {
             default: weight
             }
         }
+
+        /// The frequency in a life, in a folder or in a storage.
+        func frequency(isSealed: Bool, isRemote: Bool) -> Int {
+            let weight = isSealed ? sealedWeight : self.weight
+            if !isRemote { return weight }
+            // Nothing carries files, so no file comes late or torn.
+            return switch self {
+            case .exchange, .deliver, .spoil, .flaw: 0
+            case .misbehave: 14
+            case .loseLatest: 4
+            default: weight
+            }
+        }
     }
 
-    private static let total = Event.allCases.reduce(0) { $0 + $1.weight }
-    private static let sealedTotal = Event.allCases.reduce(0) { $0 + $1.sealedWeight }
-
     private func event() -> Event {
-        let isSealed = simulation.sealed != nil
-        var rest = random.below(isSealed ? Self.sealedTotal : Self.total)
-        for event in Event.allCases {
-            rest -= isSealed ? event.sealedWeight : event.weight
+        let weights = Event.allCases.map {
+            $0.frequency(isSealed: simulation.sealed != nil, isRemote: simulation.kind.isRemote)
+        }
+        var rest = random.below(weights.reduce(0, +))
+        for (event, weight) in zip(Event.allCases, weights) {
+            rest -= weight
             if rest < 0 { return event }
         }
         return .write
     }
 
     func take() throws {
+        simulation.storage?.remember()
         simulation.time.milliseconds += Int64(random.below(10)) * 60_000
         let event = event()
         guard let machine = random.element(of: simulation.living) else { return }
@@ -136,6 +149,8 @@ struct Step {
         case .compact: try compact(machine)
         case .archive: try exchangeArchive(machine)
         case .rest: try simulation.rest()
+        case .misbehave: try misbehave(machine)
+        case .loseLatest: try loseLatest(machine)
         case .deceive, .thieve, .remove, .rotate, .renewKeys, .leave, .enrol: try takeSealed(event, machine)
         }
     }
@@ -232,6 +247,8 @@ struct Step {
     }
 
     func exchange(_ machine: Machine) throws {
+        // Nothing carries files between a storage and its devices.
+        if simulation.kind.isRemote { return }
         plug(machine)
         try simulation.exchange(machine)
     }
@@ -243,7 +260,7 @@ struct Step {
         simulation.tally.note("stick moved")
     }
 
-    /// Syncs while files arrive and the app writes between any two accesses.
+    /// Syncs while files arrive and the app writes between any two accesses. Over a storage other devices sync in between.
     private func syncWhileThingsHappen(_ machine: Machine) throws {
         simulation.tally.note("syncs while things happen")
         var isBusy = false
@@ -254,6 +271,8 @@ struct Step {
             do {
                 if random.isOne(in: 2) {
                     try transaction(machine, 1)
+                } else if simulation.kind.isRemote {
+                    try syncAnother(than: machine)
                 } else {
                     try deliver(machine)
                 }
@@ -263,6 +282,14 @@ struct Step {
         }
         defer { machine.files.meanwhile = nil }
         try simulation.sync(machine, isThorough: random.isOne(in: 2))
+    }
+
+    /// Syncs another device in the middle of a device's sync, between two requests.
+    private func syncAnother(than machine: Machine) throws {
+        guard let other = random.element(of: simulation.living.filter({ $0 !== machine })) else { return }
+        simulation.tally.note("syncs between requests")
+        if random.isOne(in: 2) { try transaction(other, 1) }
+        try simulation.sync(other, isThorough: random.isOne(in: 2))
     }
 
     /// Delivers some of the pending files, in any order.

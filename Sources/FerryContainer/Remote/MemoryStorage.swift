@@ -73,6 +73,9 @@ package final class MemoryStorage: ObjectStorage {
         }
     }
 
+    /// True until an injected fault occurs.
+    package var hasFault: Bool { state.withLock { $0.fault != nil } }
+
     package var isKilled: Bool { state.withLock { $0.isKilled } }
 
     /// Makes every request fail with an error, or none.

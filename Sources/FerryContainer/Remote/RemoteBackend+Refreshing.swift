@@ -22,8 +22,8 @@ extension RemoteBackend {
             state.pageCount = pages
             state.late = [:]
             state.ahead = [:]
-            Self.applyOwnDeeds(&state, now)
         }
+        try applyOwnDeeds(now)
     }
 
     /// Lists everything below a directory.
@@ -33,8 +33,8 @@ extension RemoteBackend {
         let now = clock.milliseconds()
         state.withLock { state in
             state.listing.replace(below: prefix, with: found)
-            Self.applyOwnDeeds(&state, now)
         }
+        try applyOwnDeeds(now)
     }
 
     private func listed(_ prefix: String) throws -> (files: [String: CachedListing.File], pages: Int) {
@@ -60,14 +60,27 @@ extension RemoteBackend {
         return (files, pages)
     }
 
-    private static func applyOwnDeeds(_ state: inout State, _ now: Int64) {
-        for (name, deed) in state.own {
-            guard now - deed.milliseconds < ownMilliseconds, deed.milliseconds <= now else {
-                state.own[name] = nil
-                continue
+    /// Corrects the listing by this process's last deeds, and asks for replaced files that the listing has with a different tag.
+    private func applyOwnDeeds(_ now: Int64) throws {
+        let doubtful = state.withLock { state in
+            var doubtful: [String] = []
+            for (name, deed) in state.own {
+                guard now - deed.milliseconds < Self.ownMilliseconds, deed.milliseconds <= now else {
+                    state.own[name] = nil
+                    continue
+                }
+                guard let file = deed.file else {
+                    state.listing.remove(name)
+                    continue
+                }
+                if let listed = state.listing.file(name), listed.tag != file.tag, state.kept[name]?.tag == file.tag {
+                    doubtful.append(name)
+                }
+                state.listing.set(name, file)
             }
-            if let file = deed.file { state.listing.set(name, file) } else { state.listing.remove(name) }
+            return doubtful.sorted()
         }
+        for name in doubtful { try recheck(name) }
     }
 
     // MARK: Announcements of all devices
@@ -117,7 +130,7 @@ extension RemoteBackend {
 
     /// Takes over announcements, and repeats this process's entry after an overwrite.
     private func absorb(_ latest: LatestSegments, _ tag: String, _ now: Int64) throws {
-        let (unknown, isOverrun, repetition) = state.withLock { state in
+        let (news, unknown, isOverrun, repetition) = state.withLock { state in
             state.latest = latest
             state.latestTag = tag
             state.latestMilliseconds = now
@@ -125,8 +138,24 @@ extension RemoteBackend {
             let unknown = news.filter { !Self.take($0, &state) }.map(\.device)
             for entry in news { state.handled[entry.device] = entry }
             let isOverrun = news.count == LatestSegments.maximumEntries
-            return (unknown, isOverrun, Self.repetition(latest, &state))
+            return (news.map(\.device), unknown, isOverrun, Self.repetition(latest, &state))
         }
+        do {
+            try follow(unknown, isOverrun: isOverrun, repetition, now)
+        } catch {
+            // The next look takes over the same announcements again.
+            state.withLock { state in
+                state.latestTag = nil
+                for device in news { state.handled[device] = nil }
+            }
+            throw error
+        }
+    }
+
+    /// Makes the requests that announcements cause.
+    private func follow(
+        _ unknown: [DeviceID], isOverrun: Bool, _ repetition: LatestSegments.Entry?, _ now: Int64
+    ) throws {
         if isOverrun, state.withLock({ $0.listedMilliseconds.map { now - $0 >= Self.listingMilliseconds } ?? true }) {
             // More devices wrote than the object names: some may be missing.
             try listAll()

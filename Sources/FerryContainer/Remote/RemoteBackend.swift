@@ -9,7 +9,7 @@ import FerryCore
 /// Invariants:
 /// - Nothing is read or listed if the listing has the answer. An absent name in the listing is no request.
 /// - Files written or removed by this process within the last hour count as the process left them, in spite of
-///   listings.
+///   listings. A replaced file with a different tag in a listing is asked for: a copy of the database writes the same head.
 /// - Kept bytes of a name are handed out only while the listing has their tag.
 /// - The lock is never held during a request.
 package final class RemoteBackend: ContainerBackend {
@@ -122,11 +122,15 @@ package final class RemoteBackend: ContainerBackend {
         try checkName(name)
         try listIfNever()
         let now = clock.milliseconds()
-        let (file, known, isLate) = state.withLock { state in
-            let file = state.listing.file(name) ?? Self.unlisted(name)
-            let kept = state.kept[name] ?? state.ahead.removeValue(forKey: name)
+        typealias Known = (bytes: [UInt8], tag: String)
+        let (file, known, isLate) = state.withLock { state -> (CachedListing.File?, Known?, Bool) in
             let isLate = state.late[name].map { $0.next > now } ?? false
-            return (file, kept.flatMap { $0.tag == file?.tag || file?.tag == nil ? $0 : nil }, isLate)
+            // Bytes kept of a file that is gone from the listing say nothing.
+            guard let file = state.listing.file(name) else { return (unlisted(name), nil, isLate) }
+            guard let kept = state.kept[name] ?? state.ahead.removeValue(forKey: name) else {
+                return (file, nil, isLate)
+            }
+            return (file, kept.tag == file.tag || file.tag == nil ? kept : nil, isLate)
         }
         guard let file, !isLate else { return nil }
         if let size = file.size, size > maximumBytes {
@@ -151,7 +155,7 @@ package final class RemoteBackend: ContainerBackend {
         try listIfNever()
         let now = clock.milliseconds()
         let (file, isLate) = state.withLock { state in
-            (state.listing.file(name) ?? Self.unlisted(name), state.late[name].map { $0.next > now } ?? false)
+            (state.listing.file(name) ?? unlisted(name), state.late[name].map { $0.next > now } ?? false)
         }
         guard let file, !isLate else { return nil }
         let wanted = file.size.map { range.clamped(to: 0..<$0) } ?? range
@@ -165,9 +169,10 @@ package final class RemoteBackend: ContainerBackend {
     }
 
     /// What is known of a file that no listing has. A part is asked for because an announced or listed file refers to the part, and a pack
-    /// because a row does. `nil` for all other files.
-    private static func unlisted(_ name: String) -> CachedListing.File? {
-        PartName(path: name) != nil || PackName(path: name) != nil ? CachedListing.File() : nil
+    /// because a row does. The marker is asked for where listings lag: a new container would seem to be none. `nil` for all other files.
+    private func unlisted(_ name: String) -> CachedListing.File? {
+        let isMarker = name == ContainerDescription.fileName && !storage.traits.isConsistent
+        return isMarker || PartName(path: name) != nil || PackName(path: name) != nil ? CachedListing.File() : nil
     }
 
     /// Records the bytes of a read.
@@ -342,8 +347,8 @@ package final class RemoteBackend: ContainerBackend {
             state.kept[name] = nil
             state.late[name] = nil
             if isKept { state.kept[name] = (bytes, tag) }
-            // The marker is always looked up, so an emptied bucket is noticed at once if listings are exact.
-            if name != ContainerDescription.fileName || !storage.traits.isConsistent { state.own[name] = (file, now) }
+            // The marker is always looked up, so an emptied bucket is noticed at once.
+            if name != ContainerDescription.fileName { state.own[name] = (file, now) }
         }
     }
 

@@ -17,13 +17,12 @@ extension Provider {
         case rolledBack
     }
 
-    /// Does a deed to a device's folder, chosen at random.
+    /// Does a deed to a device's folder, or to the storage, chosen at random.
     /// - Returns: what was done; `nil` if nothing could be.
-    func deceive(
-        _ device: Int, _ disk: MemoryFileSystem, _ deed: Deed, _ random: SimulatedRandom, time: Int64
-    ) throws -> String? {
+    func deceive(_ machine: Machine, _ deed: Deed, _ random: SimulatedRandom, time: Int64) throws -> String? {
+        let (device, disk) = (machine.index, machine.files.disk)
         if kind.isReplicated { try upload(from: device, disk, time: time) }
-        let files = try Self.files(on: disk).filter { $0.key.hasPrefix("devices/") && !$0.value.isEmpty }
+        let files = try machine.place.containerFiles().filter { $0.key.hasPrefix("devices/") && !$0.value.isEmpty }
         let directories = Set(files.keys.compactMap { Self.directory(of: $0) }).sorted()
         guard let path = random.element(of: files.keys.sorted()), let content = files[path],
             let directory = random.element(of: directories)
@@ -33,7 +32,7 @@ extension Provider {
             guard let own = Self.directory(of: path) else { return nil }
             let target = directory + path.dropFirst(own.count)
             guard files[target] == nil else { return nil }
-            try place(content, asStrayAt: target, device, disk)
+            try place(content, asStrayAt: target, machine)
             return done(deed, "\(path) as \(target)")
         case .renamed, .invented:
             let name = Self.changed(path, random)
@@ -45,15 +44,24 @@ extension Provider {
                 }
                 for _ in 0..<random.below(8) { invented[random.below(invented.count)] = UInt8(random.below(256)) }
             }
-            try place(invented, asStrayAt: name, device, disk)
+            try place(invented, asStrayAt: name, machine)
             return done(deed, name)
         case .withheld:
-            guard kind.isReplicated else { return nil }
-            withheld[device, default: []].append(directory + (random.isOne(in: 2) ? "/" : "/members/"))
+            guard kind.isReplicated || kind.isRemote else { return nil }
+            let hidden = directory + (random.isOne(in: 2) ? "/" : "/members/")
+            if let storage = machine.storage {
+                storage.withhold(hidden, past: [:])
+            } else {
+                withheld[device, default: []].append(hidden)
+            }
             return done(deed, directory)
         case .rolledBack:
-            guard kind.isReplicated else { return nil }
-            try rollBack(directory + "/", device, disk, random)
+            guard kind.isReplicated || kind.isRemote else { return nil }
+            if let storage = machine.storage {
+                storage.withhold(directory + "/", past: random.element(of: storage.shared.moments) ?? [:])
+            } else {
+                try rollBack(directory + "/", device, disk, random)
+            }
             return done(deed, directory)
         }
     }
@@ -75,14 +83,12 @@ extension Provider {
         }
     }
 
-    private func place(
-        _ content: [UInt8], asStrayAt path: String, _ device: Int, _ disk: MemoryFileSystem
-    ) throws {
+    private func place(_ content: [UInt8], asStrayAt path: String, _ machine: Machine) throws {
         strays[path] = content
-        try Self.put(content, at: path, on: disk)
+        try machine.place.putContainerFile(content, at: path)
         guard kind.isReplicated else { return }
         plant(content, at: path)
-        hold(path, device, versions[path]?.last, content)
+        hold(path, machine.index, versions[path]?.last, content)
     }
 
     private func done(_ deed: Deed, _ what: String) -> String {
@@ -107,13 +113,13 @@ extension Provider {
     }
 
     /// Ends all deceit: what was invented is removed, and nothing is withheld. `settle` brings everything else.
-    func becomeHonest(_ sharedDisk: MemoryFileSystem) throws {
+    func becomeHonest(_ sharedPlace: any SimulatedPlace) throws {
         withheld = [:]
         for (path, content) in strays.sorted(by: { $0.key < $1.key }) {
             if kind.isReplicated {
                 if newest[path] == content { plant(nil, at: path) }
-            } else if try sharedDisk.readFile(at: DeviceFileSystem.root + "/" + path, maximumBytes: .max) == content {
-                try Self.remove(path, on: sharedDisk)
+            } else if try sharedPlace.containerFiles()[path] == content {
+                try sharedPlace.removeContainerFile(path)
             }
         }
         strays = [:]

@@ -14,7 +14,7 @@ extension SealedLife {
     /// Looks at a device before it syncs.
     func look(at machine: Machine) throws -> Before {
         let knowledge = try knowledge(of: machine)
-        for content in try Provider.files(on: machine.files.disk).values {
+        for content in try machine.place.containerFiles().values {
             seen.insert(ContentHash.checksum(content))
         }
         return Before(knowledge: knowledge, device: knowledge.device)
@@ -25,7 +25,7 @@ extension SealedLife {
     func checkPublished(_ machine: Machine, since before: Before, _ simulation: Simulation) throws {
         let device = try knowledge(of: machine).device
         var verdicts: [EpochID: DeviceID?] = [:]
-        for (path, content) in try Provider.files(on: machine.files.disk).sorted(by: { $0.key < $1.key })
+        for (path, content) in try machine.place.containerFiles().sorted(by: { $0.key < $1.key })
         where path.hasPrefix("devices/\(device.hex)/") {
             guard seen.insert(ContentHash.checksum(content)).inserted, let epoch = Self.epoch(of: content) else {
                 continue
@@ -93,8 +93,12 @@ extension SealedLife {
     /// Searches every content that ever was in the folder for the mark, and for files that are not sealed.
     func search(_ simulation: Simulation) throws {
         var files = simulation.provider.everything
-        for machine in simulation.machines {
-            files += try Provider.files(on: machine.files.disk).map { (path: $0.key, content: $0.value) }
+        if let storage = simulation.storage {
+            files += storage.everything
+        } else {
+            for machine in simulation.machines {
+                files += try Provider.files(on: machine.files.disk).map { (path: $0.key, content: $0.value) }
+            }
         }
         for (path, content) in files where searched.insert(ContentHash.checksum(content)).inserted {
             if Simulation.contains(content, Array(mark.utf8)) { simulation.fail("\(path) shows what is written") }

@@ -42,7 +42,7 @@ extension Step {
         newcomer.attempts += 1
         let reason = try attemptToJoin(machine) {
             let enrolment = try Enrolment.begin(
-                containerPath: DeviceFileSystem.root, by: newcomer.way, environment: machine.environment)
+                containerPath: machine.containerPath, by: newcomer.way, environment: machine.environment)
             if random.below(3) > 0 { try exchange(machine) }
             if case .waiting(let words?) = try enrolment.state() { try approve(words) }
             try machine.join(enrolment)
@@ -131,7 +131,7 @@ extension Step {
     func deceive(_ machine: Machine) throws {
         guard machine.files.mount == .there, let deed = random.element(of: Provider.Deed.allCases),
             let done = try simulation.provider.deceive(
-                machine.index, machine.files.disk, deed, random, time: simulation.time.milliseconds / 1000)
+                machine, deed, random, time: simulation.time.milliseconds / 1000)
         else { return }
         tell(machine, "is deceived, \(done)")
         if random.isOne(in: 2) { try simulation.sync(machine, isThorough: true) }

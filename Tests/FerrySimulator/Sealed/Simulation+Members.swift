@@ -37,7 +37,7 @@ extension Simulation {
         try exchange(host)
         try exchange(machine)
         let enrolment = try Enrolment.begin(
-            containerPath: DeviceFileSystem.root, by: way, environment: machine.environment)
+            containerPath: machine.containerPath, by: way, environment: machine.environment)
         try exchange(machine)
         try exchange(host)
         try sync(host, isThorough: true)
@@ -58,7 +58,7 @@ extension Simulation {
             } else if let code = sealed.recovery {
                 tally.note("recovered")
                 enrolment = try Enrolment.begin(
-                    containerPath: DeviceFileSystem.root, by: .recovery(code), environment: machine.environment)
+                    containerPath: machine.containerPath, by: .recovery(code), environment: machine.environment)
             } else {
                 return fail("there is no recovery code")
             }
@@ -140,14 +140,14 @@ extension Simulation {
         if kind.isReplicated {
             provider.plant(content, at: path)
         } else if let content {
-            try Provider.put(content, at: path, on: sharedDisk)
+            try sharedPlace.putContainerFile(content, at: path)
         } else {
-            try Provider.remove(path, on: sharedDisk)
+            try sharedPlace.removeContainerFile(path)
         }
     }
 
-    /// What lies in the shared folder: on a replicated one the newest version of each file.
+    /// What lies in the shared place: in a replicated folder the newest version of each file.
     func publicFiles() throws -> [String: [UInt8]] {
-        kind.isReplicated ? provider.newest : try Provider.files(on: sharedDisk)
+        kind.isReplicated ? provider.newest : try sharedPlace.containerFiles()
     }
 }

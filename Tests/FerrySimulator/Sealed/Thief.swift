@@ -14,7 +14,10 @@ import GRDB
 final class Thief {
     /// The stolen device.
     let machine: Machine
+    /// The place of the thief's own container.
+    private let place: any SimulatedPlace
     private let disk: MemoryFileSystem
+    private let storage: SimulatedStorage?
     private unowned let simulation: Simulation
     private var accomplices: [Machine] = []
     /// The key stores of all that were to be accomplices.
@@ -32,11 +35,15 @@ final class Thief {
         disk = MemoryFileSystem()
         try disk.createDirectory(at: "/shared")
         try disk.synchronizeDirectory(at: "/")
-        for (path, content) in try Provider.files(on: lost.files.disk).sorted(by: { $0.key < $1.key }) {
-            try Provider.put(content, at: path, on: disk)
+        let random = SimulatedRandom(seed: simulation.plan.seed, stream: 0x57e1 + UInt64(lost.index))
+        storage = lost.storage.map { SimulatedStorage($0.shared.kind, simulation.time, random) }
+        place = storage.map { $0 as any SimulatedPlace } ?? disk
+        for (path, content) in try lost.place.containerFiles().sorted(by: { $0.key < $1.key }) {
+            try place.putContainerFile(content, at: path)
         }
+        let files = DeviceFileSystem(disk)
         machine = lost.stolen(
-            over: DeviceFileSystem(disk),
+            over: files, storage.map { DeviceStorage($0, files) },
             random: SimulatedRandom(seed: simulation.plan.seed, stream: 3_000_000 + UInt64(lost.index)))
         try machine.reopen()
         guard try machine.keys.load(machine.opened().identity.device) != nil else {
@@ -101,7 +108,7 @@ final class Thief {
         let own = try devices.map { "devices/\($0.hex)/" }
         for (path, content) in try simulation.publicFiles().sorted(by: { $0.key < $1.key })
         where !own.contains(where: path.hasPrefix) {
-            try Provider.put(content, at: path, on: disk)
+            try place.putContainerFile(content, at: path)
         }
         try attempt("looks") { _ = try machine.opened().sync() }
     }
@@ -109,12 +116,12 @@ final class Thief {
     /// Lets an accomplice in, as people do.
     private func recruit() throws {
         guard stores.count < Self.maximumAccomplices else { return }
-        let accomplice = try simulation.buildMachine(100 * (machine.index + 1) + stores.count, over: disk)
+        let accomplice = try simulation.buildMachine(100 * (machine.index + 1) + stores.count, over: disk, storage)
         stores.append(accomplice.keys)
         try attempt("lets somebody in") {
             let code = try machine.opened().invite().code
             let enrolment = try Enrolment.begin(
-                containerPath: DeviceFileSystem.root, by: .code(code), environment: accomplice.environment)
+                containerPath: accomplice.containerPath, by: .code(code), environment: accomplice.environment)
             _ = try machine.opened().sync()
             try accomplice.join(enrolment)
             accomplices.append(accomplice)
@@ -154,7 +161,7 @@ final class Thief {
     /// Copies its own and its accomplices' directories into the shared folder.
     func upload() throws {
         let own = try devices.map { "devices/\($0.hex)/" }
-        let files = try Provider.files(on: disk).filter { file in own.contains(where: file.key.hasPrefix) }
+        let files = try place.containerFiles().filter { file in own.contains(where: file.key.hasPrefix) }
         for (path, content) in files.sorted(by: { $0.key < $1.key }) where planted[path] != content {
             try simulation.plant(content, at: path)
             planted[path] = content
@@ -168,7 +175,7 @@ final class Thief {
     /// Publishes a record in a directory, its own or another's.
     func publish(_ record: MemberRecord, in directory: DeviceID) throws {
         let path = "devices/\(directory.hex)/members/\(RecordName(record.hash).fileName)"
-        try Provider.put(record.bytes, at: path, on: disk)
+        try place.putContainerFile(record.bytes, at: path)
         try simulation.plant(record.bytes, at: path)
         if try devices.contains(directory) { planted[path] = record.bytes }
         simulation.tell("the thief of d\(machine.index) says in \(directory): \(text(of: record))")
@@ -178,7 +185,7 @@ final class Thief {
     /// All records that ever lay in the shared folder or in the thief's own, in the order of their hashes.
     func records(in container: ContainerID) throws -> [MemberRecord] {
         var found: [RecordHash: MemberRecord] = [:]
-        for files in try [simulation.publicFiles(), Provider.files(on: disk)] {
+        for files in try [simulation.publicFiles(), place.containerFiles()] {
             for (path, content) in files where path.hasSuffix(".record") {
                 // Whatever else lies there under such a name is of no use to the thief.
                 guard let record = try? MemberRecord(decoding: content, container: container) else { continue }
