@@ -58,6 +58,7 @@ struct CaptureHistory {
     var identities: [Int: [ObjectID: [FieldValue]]] = [:]
     /// Rows left to different objects, because their own objects got new rows.
     var leftRows: [LeftRow] = []
+    private var successors: ColumnSuccessors
     var minted: UInt32 = 0
     let mintedPrefix: (high: UInt64, low: UInt64)
     /// - Parameter mintedPrefix: the first bytes of this flush's IDs; the first ID gets the number 1.
@@ -66,6 +67,7 @@ struct CaptureHistory {
         self.clock = clock
         self.mintedPrefix = mintedPrefix
         formerOwners = FormerOwners(access)
+        successors = ColumnSuccessors(access.connection)
     }
 
     /// Makes the first bytes of a flush's IDs: 48 bits of time, and 48 random bits. A count follows. So IDs of a flush are
@@ -115,11 +117,9 @@ struct CaptureHistory {
             let track = try self.track(object, table, key: note.key, isFresh: false)
             if !table.isMapped { track.key = note.key }
             let time = self.time(for: track, note.time, togglesLife: false)
-            for column in ColumnMask.columns(of: note.mask) {
-                track.changedBefore[column] = track.changed[column]
-                track.changed[column] = time
-                if !track.detached.isEmpty { track.detached[column] = nil }
-                if !table.clearableColumns.contains(column) { examined[table.id]?[object]?.isWritten = true }
+            for column in ColumnMask.columns(of: note.mask) { write(column, track, time, object, table) }
+            for column in try successors.of(ColumnMask.columns(of: note.mask), table) {
+                write(column, track, time, object, table)
             }
         case .review: try review(note)
         case .delete:
@@ -163,6 +163,16 @@ struct CaptureHistory {
             // Rows left behind by the change are written at this time.
             track.lastTime = max(track.lastTime, note.time)
         }
+    }
+
+    /// Records that a column was written.
+    private mutating func write(
+        _ column: Int, _ track: Track, _ time: HybridTime, _ object: ObjectID, _ table: TrackedTable
+    ) {
+        track.changedBefore[column] = track.changed[column]
+        track.changed[column] = time
+        if !track.detached.isEmpty { track.detached[column] = nil }
+        if !table.clearableColumns.contains(column) { examined[table.id]?[object]?.isWritten = true }
     }
 
     /// The time of an event. An object deleted or revived twice within a millisecond needs a later time.

@@ -36,10 +36,6 @@ struct FormerChecks {
         return hashes.field(state.object, column, stamp, former) &- hashes.field(state.object, column, stamp, value)
     }
 
-    /// The usual values of columns without content.
-    private static let usual: [FieldValue] = [
-        .null, .integer(0), .integer(1), .text([]), .real(0), .text(Array("0".utf8)[...]), .blob([]),
-    ]
     /// Maximum number of dropped columns to guess.
     private static let maximumTried = 3
 
@@ -48,7 +44,7 @@ struct FormerChecks {
     func isSettled(_ difference: UInt64, _ state: ObjectState, _ row: ColumnValues) -> Bool {
         let gone = lost.filter { state.registers.stamp(of: $0) != nil && state.kept.fields[$0] == nil }
         if gone.count > Self.maximumTried { return false }
-        return isSum(difference, of: gone[...], state, Self.usual + added.compactMap { row[$0] })
+        return isSum(difference, of: gone[...], state, FieldValue.withoutContent + added.compactMap { row[$0] })
     }
 
     private func isSum(
@@ -82,7 +78,9 @@ struct FormerChecks {
         if isSettled(difference, state, row) { return .nothing }
         let plain = columns.filter { $0.reference == nil && $0.policy == .lastWriterWins }
         if let former = conversion(difference, state, row, plain) { return .converted(former) }
-        guard let only = single(difference, state, row, columns, { _ in Self.usual }) else { return .unknown }
+        guard let only = single(difference, state, row, columns, { _ in FieldValue.withoutContent }) else {
+            return .unknown
+        }
         // Whoever forbids NULL fills the column in the same migration.
         let isFilled = only.former == .null && !only.column.mayBeNull && only.column.policy == .lastWriterWins
         return isFilled ? .converted([only.column.id: .null]) : .written(only.column.id)
@@ -96,13 +94,12 @@ struct FormerChecks {
         _ difference: UInt64, _ state: ObjectState, _ row: ColumnValues, _ columns: [TrackedColumn]
     ) -> [Int: FieldValue]? {
         guard let formerTypes else {
-            return single(difference, state, row, columns) { Self.variants(of: $0) }.map { [$0.column.id: $0.former] }
+            return single(difference, state, row, columns) { $0.underOtherTypes }.map { [$0.column.id: $0.former] }
         }
         var left = Self.maximumCombinations
         let changed = columns.compactMap { column -> Conversion? in
             guard let type = formerTypes[column.id], let value = row[column.id] else { return nil }
-            let formers = (Self.variants(of: value) + Self.usual).filter { $0 != value && $0.isStored(by: type) }
-            return Conversion(column: column.id, value: value, formers: formers)
+            return Conversion(column: column.id, value: value, formers: value.formers(under: type))
         }
         return converted(difference, changed[...], state, row, &left)
     }
@@ -146,15 +143,5 @@ struct FormerChecks {
             }
         }
         return nil
-    }
-
-    /// The value under different types.
-    private static func variants(of value: FieldValue) -> [FieldValue] {
-        switch value {
-        case .integer, .real: [.integer, .real, .text].map { value.taken(by: $0) }
-        case .text(let bytes): [value.taken(by: .integer), value.taken(by: .real), .blob(bytes)]
-        case .blob(let bytes): [.text(bytes)]
-        case .null, .reference: []
-        }
     }
 }

@@ -115,12 +115,10 @@ struct LocalChangeWriter {
     private mutating func writeMembers(
         of representative: ObjectID, _ operations: [CapturedOperation], _ row: ColumnValues, _ clock: inout HybridClock
     ) throws -> [TouchedObject] {
-        if operations.allSatisfy(\.isReview) { return [] }
         let end = operations.firstIndex { $0.kind == .delete }.map { $0 + 1 } ?? operations.count
         // Each object keeps its own key, and columns grouped with the key.
         let keyColumns = table.keyGroupColumns
-        // A possibly unwritten value concerns only the row's own object.
-        let shared = operations[..<end].filter { !$0.isReview }.map { operation in
+        let shared = operations[..<end].map { operation in
             // Each object's own insertion stays unchanged.
             var shared = operation
             if operation.kind == .insert { shared.kind = .update }
@@ -128,7 +126,28 @@ struct LocalChangeWriter {
             shared.beforeImage = nil
             return shared
         }
-        return try members(of: representative).map { try writeHidden($0, shared, shown: row, &clock) }
+        return try members(of: representative).compactMap { member in
+            let state = try objects.load(member)
+            let own = shared.compactMap { $0.isReview ? unknown($0, to: state) : $0 }
+            return own.isEmpty ? nil : try writeHidden(member, own, shown: row, &clock)
+        }
+    }
+
+    /// The values of a review that a member has no value for: a migration filled a new column of the row. Any other value that nobody may
+    /// have written concerns only the row's own object.
+    private func unknown(_ review: CapturedOperation, to member: ObjectState) -> CapturedOperation? {
+        var own = review
+        own.values = review.values.filter { column, _ in
+            guard let known = member.registers.stamp(of: column) else { return member.kept.fields[column] == nil }
+            // The former column was written after another device's migration.
+            return formerTime(of: column, member).map { known.time <= $0 } ?? false
+        }
+        return own.values.isEmpty ? nil : own
+    }
+
+    /// The time of the last write of the columns that a column replaces.
+    private func formerTime(of column: Int, _ state: ObjectState) -> HybridTime? {
+        table.columns[column].precursors.compactMap { state.registers.stamp(of: $0)?.time }.max()
     }
 
     /// Records as conflicts the values this device overwrote without having shown them: the row was waiting for an
@@ -177,7 +196,8 @@ struct LocalChangeWriter {
         }
         let changed = try merge(operations, into: &state, wish: state.key.first ?? state.kept.key, &clock)
         for operation in operations {
-            for (column, value) in operation.values { state.kept.fields[column] = value }
+            for (column, value) in operation.values
+            where !operation.isReview || state.registers.stamp(of: column) != nil { state.kept.fields[column] = value }
         }
         _ = registers.corrections(of: operations, &state)
         objects.renewCheck(of: &state)
@@ -272,8 +292,7 @@ struct LocalChangeWriter {
         var rest: ColumnValues = [:]
         for (column, value) in operation.values {
             // A column that replaces others was written when those were written.
-            let former = table.columns[column].precursors.compactMap { state.registers.stamp(of: $0)?.time }.max()
-            if let former, former < .latest,
+            if let former = formerTime(of: column, state), former < .latest,
                 state.registers.stamp(of: column).map({ $0.time <= former }) ?? true
             {
                 byTime[former.next, default: [:]][column] = value

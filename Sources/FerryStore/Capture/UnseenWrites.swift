@@ -58,7 +58,7 @@ struct UnseenWrites {
         let isGone = try !hasRows || isRemade || hasOtherKeys()
         let reader = access.reader(of: table.id)
         // Rows still show what the former rules said, so the present rules do not tell what anomalous rows should show.
-        let exceptional = hasOtherRules ? [:] : try solvedExceptions()
+        let exceptional = try hasOtherRules ? expectations() : solvedExceptions()
         for id in try shownObjects() {
             let state = try objects.load(id)
             guard let known = pending.presentKey(of: state.key) else { continue }
@@ -275,13 +275,38 @@ struct UnseenWrites {
         func isOfAnother(_ column: Int) -> Bool { others.contains(column) }
     }
 
-    private func solvedExceptions() throws -> [ObjectID: ExpectedRow] {
+    private func anomalousRows() throws -> [ObjectID] {
         var found: [ObjectID] = []
         try access.connection.forEachRow(
             "SELECT object FROM \(table.objectTable) WHERE \(Visibility.way) = \(Visibility.anomalousRow.rawValue)"
         ) { if let id: ObjectID = $0.id(0) { found.append(id) } }
+        return found
+    }
+
+    /// What anomalous rows should show, as far as their values tell.
+    private func expectations() throws -> [ObjectID: ExpectedRow] {
+        let formerRows = UnifiedFormerRows(access, table, checks, columns)
+        var rows: [ObjectID: ExpectedRow] = [:]
+        for id in try anomalousRows() {
+            let state = try objects.load(id)
+            guard let row = try access.reader(of: table.id).read(state.key) else { continue }
+            rows[id] = try formerRows.expectation(of: state, row)
+        }
+        return rows
+    }
+
+    /// What anomalous rows should show by the rules.
+    private func solvedExceptions() throws -> [ObjectID: ExpectedRow] {
+        let found = try anomalousRows()
         if found.isEmpty { return [:] }
+        let formerRows = UnifiedFormerRows(access, table, checks, columns)
         let region = DependencyRegion(access)
+        for id in found {
+            let state = try objects.load(id)
+            guard let row = try access.reader(of: table.id).read(state.key) else { continue }
+            region.shown[RowToken(table: table.id, id: id)] = try formerRows.row(
+                of: state, translator.values(row, table))
+        }
         for id in found { try region.add(RowToken(table: table.id, id: id)) }
         try region.solve()
         let writer = RegionWriter(access, region)

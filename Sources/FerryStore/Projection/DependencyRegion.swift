@@ -35,6 +35,8 @@ final class DependencyRegion {
     let wantedKeys: [RowToken: FieldValue]
     /// The values found equal in SQLite.
     let learned: LearnedClaims
+    /// The portable values of rows that count in place of the present ones; set before any object is added.
+    var shown: [RowToken: ColumnValues] = [:]
     /// Objects of later parts. Their rows may refer to something else than their states do.
     let unsolved: Set<RowToken>
     /// The number of objects, from the first, with their surroundings in the region.
@@ -96,7 +98,9 @@ final class DependencyRegion {
                 .limitExceeded, "More than \(Self.maximumObjects) rows depend on each other in one change.")
         }
         var row: ColumnValues?
-        if state.shown.hasRow, let read = try access.reader(of: table.id).read(state.key) {
+        if let former = shown[token] {
+            row = former
+        } else if state.shown.hasRow, let read = try access.reader(of: table.id).read(state.key) {
             row = try translator.values(read, table)
         }
         let values = (row ?? [:]).overlaid(with: state.kept.fields)

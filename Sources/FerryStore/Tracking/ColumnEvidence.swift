@@ -32,11 +32,12 @@ struct ColumnEvidence {
         }
         let match = ColumnMatch(
             named: columns.named, presentCount: columns.present.count, movable: columns.movable,
-            try samples(table, columns))
+            try samples(table, columns, local))
         guard let found = match.proven() else { return nil }
-        return Dictionary(
-            zip(columns.former, found).map { (foldedName(columns.present[$1].name), $0.baseName) }
-        ) { first, _ in first }
+        let pairs = zip(columns.former, found).compactMap { former, place in
+            place.map { (foldedName(columns.present[$0].name), former.baseName) }
+        }
+        return Dictionary(pairs) { first, _ in first }
     }
 
     /// The columns outside of the key, before and now.
@@ -46,7 +47,7 @@ struct ColumnEvidence {
         let present: [SchemaColumn]
         /// The present column of each former column by name; `nil` for a column whose name is gone.
         let named: [Int?]
-        /// The former columns that may have become other ones: not references, and without a policy.
+        /// The former columns that may have become other ones: without a policy, and no reference under its former name.
         let movable: Set<Int>
 
         init(_ table: TrackedTable, _ local: SchemaTable, _ covered: [Int]) {
@@ -76,34 +77,97 @@ struct ColumnEvidence {
         var haveOtherNames: Bool { named.contains(nil) || Set(named).count < present.count }
     }
 
-    private func samples(_ table: TrackedTable, _ columns: Columns) throws -> [ColumnMatch.Sample] {
+    private func samples(_ table: TrackedTable, _ columns: Columns, _ local: SchemaTable) throws -> [ColumnMatch.Sample]
+    {
         let (former, present) = (columns.former, columns.present)
         let hashes = ObjectChecksums(table, covering: Set(columns.covered))
         let moving = Set(former.map(\.id))
         let translator = ReferenceTranslator(access)
         let reader = access.reader(of: table.id)
+        let types = try UnseenTables(connection).types(of: table.id)
+        let parents = present.map { parent(of: $0, local) }
         let list = present.map { quoted($0.name) }.joined(separator: ", ")
         let query = "SELECT \(list) FROM \(table.quotedName) WHERE \(table.keyCondition(first: 1))"
         let defaults = try present.map(value(ofDefault:))
         var samples: [ColumnMatch.Sample] = []
-        for (id, state) in try SampledObjects(access).rows(of: table, covering: Set(columns.covered)) {
+        let objects = try SampledObjects(access).rows(of: table, covering: Set(columns.covered), mayConvert: true)
+        for (id, state) in objects {
             guard let own = try reader.read(state.key), let row = try connection.rows(query, values: state.key).first
             else { continue }
             let portable = try translator.values(own, table)
             let rest = hashes.check(id, state.registers) { moving.contains($0) ? nil : portable[$0] }
-            let shares = former.enumerated().map { place, column in
-                present.indices.map { index -> UInt64 in
-                    guard let stamp = state.registers.stamp(of: column.id) else { return 0 }
-                    let value = columns.named[place] == index ? portable[column.id] ?? row[index] : row[index]
-                    return hashes.field(id, column.id, stamp, value)
+            let shown = try present.indices.map { index in
+                let reference = try parents[index].flatMap { try target(of: row[index], in: $0) }
+                return Shown(
+                    column: present[index], value: row[index], reference: reference,
+                    isUsual: reference == nil && (row[index] == defaults[index] || Self.usual.contains(row[index])))
+            }
+            func shares(_ column: TrackedColumn, _ values: [FieldValue]) -> [UInt64] {
+                guard let stamp = state.registers.stamp(of: column.id) else { return [0] }
+                return values.map { hashes.field(id, column.id, stamp, $0) }
+            }
+            let all = former.enumerated().map { place, column in
+                present.indices.map { index -> [UInt64] in
+                    let type = types["\(column.id)"]
+                    if let kept = state.kept.fields[column.id] {
+                        let isShown = columns.named[place] == index || shown[index].mayShow(kept)
+                        return isShown ? shares(column, [kept]) : shares(column, [shown[index].value])
+                    }
+                    let known = columns.named[place] == index ? portable[column.id] : nil
+                    return shares(column, shown[index].formers(known, type))
                 }
             }
             samples.append(
                 .init(
-                    sum: state.check &- rest, shares: shares,
-                    isUsual: present.indices.map { row[$0] == defaults[$0] || Self.usual.contains(row[$0]) }))
+                    sum: state.check &- rest, shares: all,
+                    dropped: former.map { column in
+                        shares(column, state.kept.fields[column.id].map { [$0] } ?? FieldValue.withoutContent)
+                    }, isUsual: shown.map(\.isUsual)))
         }
         return samples
+    }
+
+    /// What a row shows in a present column.
+    private struct Shown {
+        var column: SchemaColumn
+        var value: FieldValue
+        /// The object that the value refers to by a foreign key.
+        var reference: FieldValue?
+        var isUsual: Bool
+
+        /// True if the column shows a value that it converts.
+        func mayShow(_ kept: FieldValue) -> Bool {
+            kept.taken(by: column.affinity) == value || value.underOtherTypes.contains(kept)
+        }
+
+        /// The values that a former column may have had, the likeliest first.
+        /// - Parameters:
+        ///   - known: the portable value, where the column has the former name.
+        ///   - type: the former column's affinity, if known.
+        func formers(_ known: FieldValue?, _ type: SchemaColumn.Affinity?) -> [FieldValue] {
+            if let known, reference != nil { return [known] }
+            var values = [reference, known ?? value].compactMap { $0 }
+            if let type, type != column.affinity { values += value.formers(under: type) }
+            // Whoever forbids NULL fills the column in the same migration.
+            if column.isNotNull, isUsual, !values.contains(.null) { values.append(.null) }
+            return values
+        }
+    }
+
+    /// The table of mapped keys that a column refers to by a foreign key of its own.
+    private func parent(of column: SchemaColumn, _ local: SchemaTable) -> TrackedTable? {
+        let key = local.foreignKeys.first { $0.columns.count == 1 && equalNames($0.columns[0], column.name) }
+        guard let key, let parent = access.registry.table(named: key.parentTable), parent.isLocal, parent.isMapped,
+            key.parentColumns.first.map({ equalNames($0, parent.keyColumns[0]) }) ?? true
+        else { return nil }
+        return parent
+    }
+
+    private func target(of value: FieldValue, in parent: TrackedTable) throws -> FieldValue? {
+        if value == .null { return nil }
+        return try access.objects(of: parent.id).object(forKey: value.taken(by: parent.mappedKey.affinity)).map {
+            .reference($0)
+        }
     }
 
     /// The default of a column; NULL where this process cannot compute it.
@@ -116,5 +180,5 @@ struct ColumnEvidence {
         }
     }
 
-    private static let usual: Set<FieldValue> = [.null, .integer(0), .integer(1), .text([]), .real(0), .blob([])]
+    private static let usual = Set(FieldValue.withoutContent)
 }

@@ -13,14 +13,18 @@ struct SampledObjects {
     init(_ access: StoreAccess) { self.access = access }
 
     /// Objects with plain rows, without pending changes, spread over the table by their IDs.
-    /// - Parameter covered: the numbers of the columns that the rows had at the last look. Values for other columns may wait in the state.
-    func rows(of table: TrackedTable, covering covered: Set<Int>) throws -> [(ObjectID, ObjectState)] {
+    /// - Parameters:
+    ///   - covered: the numbers of the columns that the rows had at the last look. Values for other columns may wait in the state.
+    ///   - mayConvert: true for rows that may show a value as their column converts it.
+    func rows(
+        of table: TrackedTable, covering covered: Set<Int>, mayConvert: Bool = false
+    ) throws -> [(ObjectID, ObjectState)] {
         let pending = try PendingKeys(table, access.connection)
         var found: [(ObjectID, ObjectState)] = []
         for id in try objects(of: table) {
             let state = try access.objects(of: table.id).load(id)
             guard state.shown == .row, state.policies.isEmpty,
-                state.kept.fields.keys.allSatisfy({ !covered.contains($0) }), !pending.mention(state.key)
+                mayConvert || state.kept.fields.keys.allSatisfy({ !covered.contains($0) }), !pending.mention(state.key)
             else { continue }
             found.append((id, state))
         }

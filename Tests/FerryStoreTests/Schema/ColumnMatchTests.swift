@@ -11,13 +11,18 @@ final class ColumnMatchTests: XCTestCase {
     /// - Parameters:
     ///   - former: the values of each row by the former columns.
     ///   - present: the values of each row by the present columns.
+    ///   - conversions: the former values that a present value may stand for.
     private func proven(
-        _ named: [Int?], _ former: [[String]], _ present: [[String]], movable: Set<Int>? = nil
-    ) -> [Int]? {
+        _ named: [Int?], _ former: [[String]], _ present: [[String]], movable: Set<Int>? = nil,
+        conversions: [String: [String]] = [:]
+    ) -> [Int?]? {
         let samples = zip(former, present).map { old, new in
             ColumnMatch.Sample(
                 sum: old.enumerated().reduce(0) { $0 &+ hash($1.offset, $1.element) },
-                shares: named.indices.map { column in new.map { hash(column, $0) } },
+                shares: named.indices.map { column in
+                    new.map { value in ([value] + (conversions[value] ?? [])).map { hash(column, $0) } }
+                },
+                dropped: named.indices.map { column in ["", "0"].map { hash(column, $0) } },
                 isUsual: new.map { $0.isEmpty || $0 == "0" })
         }
         return ColumnMatch(
@@ -57,5 +62,19 @@ final class ColumnMatchTests: XCTestCase {
         XCTAssertEqual(proven([nil], former, present), [0])
         for row in 0..<5 { present[row] = ["written too"] }
         XCTAssertNil(proven([nil], former, present))
+    }
+
+    func testAnotherColumnMayBeConvertedInTheSameMigration() {
+        let former = [["one", "1"], ["two", "2"]]
+        let present = [["one", "1.0"], ["two", "2.0"]]
+        XCTAssertNil(proven([nil, 1], former, present))
+        XCTAssertEqual(proven([nil, 1], former, present, conversions: ["1.0": ["1"], "2.0": ["2"]]), [0, 1])
+    }
+
+    func testAnotherColumnWithoutContentMayBeDroppedInTheSameMigration() {
+        XCTAssertEqual(
+            proven([nil, nil], [["", "one"], ["0", "two"]], [["new", "one"], ["new", "two"]]), [nil, 1])
+        XCTAssertNil(proven([nil, nil], [["x", "one"], ["y", "two"]], [["new", "one"], ["new", "two"]]))
+        XCTAssertNil(proven([nil], [[""], [""]], [[], []]), "nothing moved")
     }
 }
