@@ -158,7 +158,8 @@ package struct ColumnRegister: Hashable, Sendable {
         case .min: return ExtremePart.shown(minimum, plain, .minimum)
         case .counter: return CounterPart.shown(counter, plain)
         case .set: return SetPart.shown(set, plain)
-        case .firstWriterWins: return VersionsPart.standing(versions, plain).first?.value
+        case .firstWriterWins:
+            return VersionsPart.byPrecedence(VersionsPart.standing(versions, plain)).first?.value
         case .hook:
             let standing = VersionsPart.standing(versions, plain).map(\.value)
             guard let first = standing.first else { return nil }
@@ -168,10 +169,41 @@ package struct ColumnRegister: Hashable, Sendable {
         }
     }
 
-    /// The concurrent writes, by ascending stamp, under a policy that makes some of them lose.
+    /// The write from which a value counts that changes in steps: a counter's base, the last reset of an extreme, the last
+    /// plain write of a set. Additions, better values and elements leave it as it is. `nil` without such a write.
+    package func origin(under policy: ColumnPolicy) -> Stamp? {
+        let plain = assignment(beside: policy.payloadKind)
+        switch policy {
+        case .lastWriterWins, .firstWriterWins, .hook: return nil
+        case .counter: return CounterPart.from(plain, counter)?.base.stamp
+        case .max: return [plain?.stamp, maximum?.reset].compactMap { $0 }.max()
+        case .min: return [plain?.stamp, minimum?.reset].compactMap { $0 }.max()
+        case .set: return plain?.stamp
+        }
+    }
+
+    /// The stamp by which a unified row chooses among its objects' values of a column. A step made on the row is a step
+    /// of every object, so steps decide nothing: the same object's value is shown before and after.
+    /// - Parameters:
+    ///   - registers: the object's registers.
+    ///   - register: the column's register; `nil` without one.
+    package static func choice(
+        of column: Int, _ registers: ObjectRegisters, _ register: ColumnRegister?, under policy: ColumnPolicy
+    ) -> Stamp? {
+        guard let newest = registers.stamp(of: column) else { return nil }
+        guard let register, policy.changesInSteps else { return newest }
+        let origin = register.origin(under: policy)
+        // A set or an extreme may begin with the insertion, without a plain write.
+        let inserted = policy == .counter ? nil : registers.inserted
+        return [origin, inserted].compactMap { $0 }.max() ?? newest
+    }
+
+    /// The concurrent writes under a policy that makes some of them lose: under `firstWriterWins` the winner first, under a
+    /// hook by ascending stamp.
     package func rivals(under policy: ColumnPolicy) -> [StampedValue] {
         guard policy.payloadKind == .versions else { return [] }
-        return VersionsPart.standing(versions, assignment(beside: .versions))
+        let standing = VersionsPart.standing(versions, assignment(beside: .versions))
+        return policy == .firstWriterWins ? VersionsPart.byPrecedence(standing) : standing
     }
 
     /// The plain write from the view of a kind of policy: the newest of the plain write and of the values of other
@@ -190,11 +222,56 @@ package struct ColumnRegister: Hashable, Sendable {
         return newest
     }
 
+    /// True if everything in a part counts in this register: nothing of the part was overtaken.
+    package func includes(_ part: PolicyPart) -> Bool {
+        switch part {
+        case .counter(let part): return counter?.base == part.base
+        case .set(let part):
+            return part.elements.allSatisfy { content, element in
+                set?.elements[content].map { element.stamp <= $0.stamp } ?? false
+            }
+        case .versions(let part):
+            guard let versions else { return false }
+            if let plain = assignment(beside: .versions), VersionsPart.standing(versions, plain) == [plain] {
+                return false
+            }
+            return part.versions.allSatisfy { versions.knows($0.stamp) }
+        case .maximum, .minimum: return false
+        }
+    }
+
+    // MARK: Repeating
+
+    /// What a device must send to make the register anew on a device that knows nothing of the column. Stamps inside parts
+    /// stay the original stamps. So concurrent additions count on, and a concurrent writer has seen what the writer saw.
+    /// - Returns: parts, and a plain write to send beside them; the latter a tick later than the original.
+    package func repetition(under policy: ColumnPolicy) -> (plain: StampedValue?, parts: [PolicyPart]) {
+        let assigned = assignment(beside: policy.payloadKind)
+        var rest = parts.filter { $0.kind != policy.payloadKind }
+        switch policy {
+        case .counter:
+            if let part = CounterPart.from(assigned, counter) { rest.append(.counter(part)) }
+            return (nil, rest)
+        case .firstWriterWins, .hook:
+            let standing = VersionsPart.standing(versions, assigned)
+            if standing.isEmpty { return (nil, rest) }
+            var seen = versions?.seen ?? [:]
+            if let assigned {
+                seen[assigned.stamp.device] = max(seen[assigned.stamp.device] ?? .zero, assigned.stamp.time)
+            }
+            return (nil, rest + [.versions(VersionsPart(versions: standing, seen: seen))])
+        case .lastWriterWins, .max, .min, .set:
+            return (plain, parts)
+        }
+    }
+
     // MARK: Writing
 
     /// What a local write does to the row.
-    package enum WriteKind: Sendable {
+    package enum WriteKind: Equatable, Sendable {
         case update
+        /// An update of a unified row that showed a value before. The write changes this value, whatever the register shows.
+        case unifiedUpdate(over: FieldValue)
         case insertion
         /// An insertion of an object that nobody else can have inserted.
         case mintedInsertion
@@ -213,7 +290,7 @@ package struct ColumnRegister: Hashable, Sendable {
         if kind == .mintedInsertion { return .plain(value) }
         let isInsertion = kind == .insertion
         let plain = assignment(beside: policy.payloadKind)
-        let former = shown(under: policy, function)
+        let former = if case .unifiedUpdate(let value) = kind { value } else { shown(under: policy, function) }
         switch policy {
         case .lastWriterWins: return .plain(value)
         case .max: return .part(.maximum(.written(value, stamp, over: maximum, shown: former, .maximum)))
@@ -232,6 +309,14 @@ package struct ColumnRegister: Hashable, Sendable {
 }
 
 extension ColumnPolicy {
+    /// True if a write changes the shown value by a step that concurrent steps of others leave in place.
+    package var changesInSteps: Bool {
+        switch self {
+        case .counter, .max, .min, .set: true
+        case .lastWriterWins, .firstWriterWins, .hook: false
+        }
+    }
+
     /// The kind of part for writes under the policy; `nil` for plain writes.
     package var payloadKind: PayloadKind? {
         switch self {

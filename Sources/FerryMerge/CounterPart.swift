@@ -56,24 +56,34 @@ package struct CounterPart: Hashable, Sendable {
         return .integer(Int64(clamping: sum))
     }
 
+    /// The part that counts beside a plain write: a later plain write is a new base. `nil` if nothing was written.
+    static func from(_ plain: StampedValue?, _ part: CounterPart?) -> CounterPart? {
+        if let plain, part.map({ plain.wins(over: $0.base) }) ?? true { return CounterPart(base: plain, totals: []) }
+        return part
+    }
+
+    /// The addition by which a write comes from one value to another; `nil` if the write is no addition.
+    package static func addition(from former: FieldValue?, to value: FieldValue) -> Int64? {
+        guard case .integer(let present) = value, case .integer(let former)? = former else { return nil }
+        let (added, overflows) = present.subtractingReportingOverflow(former)
+        return overflows ? nil : added
+    }
+
     /// The part for a local write: this device's total alone, so that the cost does not grow with the devices.
     /// - Parameters:
     ///   - part: the known part, or `nil` without any additions.
     ///   - plain: the newest plain write.
-    ///   - shown: the value visible before.
+    ///   - shown: the value visible before. A unified row may show another value than this register's: then the addition
+    ///     alone counts.
     /// - Returns: `nil` for a new base: the write is no addition to an integer, or an addition beyond their range.
     static func written(
         _ value: FieldValue, _ stamp: Stamp, over part: CounterPart?, _ plain: StampedValue?, shown: FieldValue?
     ) -> CounterPart? {
-        guard case .integer(let present) = value, case .integer(let former)? = shown else { return nil }
-        var known = part
-        if let plain, known.map({ plain.wins(over: $0.base) }) ?? true { known = CounterPart(base: plain, totals: []) }
-        guard let known else { return nil }
-        let (added, overflows) = present.subtractingReportingOverflow(former)
-        let (total, overflowsAgain) =
-            (known.totals[stamp.device]?.amount ?? 0).addingReportingOverflow(added)
-        if overflows || overflowsAgain { return nil }
+        guard let added = addition(from: shown, to: value), let known = from(plain, part) else { return nil }
+        let (total, overflows) = (known.totals[stamp.device]?.amount ?? 0).addingReportingOverflow(added)
+        if overflows { return nil }
         let own = CounterPart(base: known.base, totals: [Total(stamp, total)])
+        if CounterPart.shown(known, nil) != shown { return own }
         // Where a sum is held at the end of the range, an addition would have no effect.
         var merged = known
         merged.merge(own)

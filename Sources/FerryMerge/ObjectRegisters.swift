@@ -116,3 +116,22 @@ import FerryCore
         return true
     }
 }
+
+// MARK: Repeated deletions
+
+extension ObjectRegisters {
+    /// The time of a deletion that is repeated with its object. A tick later is a deletion published again alone.
+    package static func time(ofRepeatedDeletion time: HybridTime) -> HybridTime { time.next.next }
+
+    /// True if some device has repeated the object since its deletion. Every other device replays the repetition before
+    /// it would forget the deletion, and then never forgets the object; or afterwards, and then has the object again.
+    package var isRepeated: Bool { original(of: deleted) != deleted }
+
+    /// The deletion that somebody made, if a known deletion is a repetition; otherwise the deletion itself.
+    package func original(of deletion: Stamp?) -> Stamp? {
+        guard let deletion, let former = earlierDeletions.last(where: { $0 < deletion }),
+            deletion.time == Self.time(ofRepeatedDeletion: former.time)
+        else { return deletion }
+        return former
+    }
+}

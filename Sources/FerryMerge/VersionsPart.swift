@@ -51,6 +51,12 @@ package struct VersionsPart: Hashable, Sendable {
         return (part.versions + [plain]).sorted { $0.stamp < $1.stamp }
     }
 
+    /// Writes in their order under `firstWriterWins`. The values of a database that joined have no time of writing: they are
+    /// not the first, but yield to everything written, and to the values that were in the container before them.
+    static func byPrecedence(_ standing: [StampedValue]) -> [StampedValue] {
+        standing.filter(\.stamp.time.isKnown) + standing.filter { !$0.stamp.time.isKnown }.reversed()
+    }
+
     /// The part that a local write makes: it knows all known writes.
     static func written(
         _ value: FieldValue, _ stamp: Stamp, over part: VersionsPart?, _ plain: StampedValue?

@@ -205,10 +205,14 @@ package struct ModelObject: Equatable {
         package var stamp: Stamp
         /// `nil` for a known stamp without a value: damage.
         package var value: FieldValue?
+        /// The stamp by which a unified row chooses among its objects' values. Differs from `stamp` under a policy that
+        /// counts from an earlier write.
+        package var choice: Stamp
 
-        package init(stamp: Stamp, value: FieldValue?) {
+        package init(stamp: Stamp, value: FieldValue?, choice: Stamp? = nil) {
             self.stamp = stamp
             self.value = value
+            self.choice = choice ?? stamp
         }
     }
 

@@ -14,7 +14,8 @@ package struct ModelState {
         package var deleted: Stamp?
         package var isAlive: Bool
         package var values: [FieldValue?]
-        package var stamps: [Stamp?]
+        /// The stamps by which a unified row chooses among its objects' values.
+        package var choices: [Stamp?]
         package var key: FieldValue?
         package var wantedKey: FieldValue?
         package var givenKey: FieldValue?
@@ -80,7 +81,7 @@ package struct ModelState {
         return Subject(
             table: place, id: object.id, inserted: object.inserted, deleted: object.deleted, isAlive: isAlive,
             values: table.columns.map { object.fields[$0.name]?.value },
-            stamps: table.columns.map { object.fields[$0.name]?.stamp }, key: object.key, wantedKey: object.wantedKey,
+            choices: table.columns.map { object.fields[$0.name]?.choice }, key: object.key, wantedKey: object.wantedKey,
             givenKey: object.givenKey)
     }
 

@@ -187,7 +187,7 @@ package struct ModelUnification {
             var newest: (stamp: Stamp, member: Int)?
             for member in members {
                 for other in table.columns.indices where table.groups[other] == group {
-                    guard let stamp = world.subjects[member].stamps[other] else { continue }
+                    guard let stamp = world.subjects[member].choices[other] else { continue }
                     if newest.map({ $0.stamp < stamp }) ?? true { newest = (stamp, member) }
                 }
             }

@@ -11,4 +11,7 @@ struct CapturedOperation {
     /// True if nobody knows the written columns and times (`UnseenWrites`). Each value then gets the time just after
     /// its column's time, and overwrites only the value it replaced.
     var isReview = false
+    /// On a unified row: the values shown before in columns under a policy that changes values in steps. The same step is
+    /// made on every object of the row (`RegisterWriter`).
+    var rowValues: ColumnValues = [:]
 }

@@ -84,14 +84,16 @@ struct LocalChangeWriter {
             operations.insert(CapturedOperation(kind: .delete, time: first.time, values: [:], beforeImage: nil), at: 0)
         }
         try ColumnGroupCompletion(access, table).complete(&operations, state, row)
+        if shown == .anomalousRow { try noteRowValues(&operations, state) }
         if !key.isEmpty { references.note(operations, row.overlaid(with: state.kept.fields)) }
         let isUnseen = try access.areRowsWaiting && access.anomalies.isWaiting(.init(table: table.id, id: object))
+        let ownOperations = registers.steps(of: operations, on: state)
         let changed = try merge(
-            operations, into: &state, wish: captured.formerKey.first, isMinted: isFresh && table.identity.isSurrogate,
-            &clock)
-        if isUnseen { try recordUnseen(former, state, operations) }
+            ownOperations, into: &state, wish: captured.formerKey.first,
+            isMinted: isFresh && table.identity.isSurrogate, &clock)
+        if isUnseen { try recordUnseen(former, state, ownOperations) }
         if !unshown.isEmpty { state.kept.fields = state.kept.fields.overlaid(with: unshown) }
-        let corrected = registers.corrections(of: operations, &state)
+        let corrected = registers.corrections(of: ownOperations, &state)
         // The effect of a foreign key's action on a row showing a different object's value is no value of the object
         // itself.
         for (column, value) in captured.cleared where state.kept.fields[column] == nil {
@@ -108,6 +110,23 @@ struct LocalChangeWriter {
         }
         if shown == .anomalousRow { touched += try writeMembers(of: object, operations, row, &clock) }
         return true
+    }
+
+    /// Records in operations on a unified row what the row showed before each of them. After a deletion the row is the
+    /// representative's alone.
+    private func noteRowValues(_ operations: inout [CapturedOperation], _ representative: ObjectState) throws {
+        guard table.hasColumnPolicies else { return }
+        // A member that departs in this flush was shown by the row until now.
+        let members = try access.unified.members(of: representative.object, table.id)
+        if members.isEmpty { return }
+        var shown = registers.shown(by: try [representative] + members.map(objects.load))
+        for place in operations.indices where !operations[place].isReview {
+            if operations[place].kind == .delete { return }
+            operations[place].rowValues = shown
+            for column in shown.keys {
+                if let value = operations[place].values[column] { shown[column] = value }
+            }
+        }
     }
 
     /// Writes operations on a unified row to all objects shown by the row, so they stay unified. After a deletion the
@@ -194,6 +213,7 @@ struct LocalChangeWriter {
             operations = insertion(of: all, operations)
             references.note(operations, own)
         }
+        operations = registers.steps(of: operations, on: state)
         let changed = try merge(operations, into: &state, wish: state.key.first ?? state.kept.key, &clock)
         for operation in operations {
             for (column, value) in operation.values

@@ -39,8 +39,6 @@ struct RegisterWriter {
     ) -> [EncodedPart] {
         guard table.hasColumnPolicies || !state.policies.isEmpty else { return [] }
         var parts: [EncodedPart] = []
-        let kind: ColumnRegister.WriteKind =
-            operation.kind != .insert ? .update : isMinted ? .mintedInsertion : .insertion
         for (column, value) in operation.values {
             let policy = table.columns[column].policy
             let known = state.policies[column]
@@ -49,6 +47,10 @@ struct RegisterWriter {
             if known == nil, operation.kind == .update, let value = defaults[column] {
                 register.plain = StampedValue(Self.never, value)
             }
+            let kind: ColumnRegister.WriteKind =
+                operation.kind == .insert
+                ? isMinted ? .mintedInsertion : .insertion
+                : operation.rowValues[column].map { .unifiedUpdate(over: $0) } ?? .update
             // The register has the value shown before. Without a register for a written column, only the value is
             // known.
             let isLost = known == nil && state.registers.stamp(of: column) != nil
@@ -68,7 +70,56 @@ struct RegisterWriter {
         return parts
     }
 
-    /// Keeps shown values different from written values: a set in canonical form.
+    // MARK: Unified rows
+
+    /// The values that the row of some objects shows in columns under a policy that changes values in steps.
+    func shown(by members: [ObjectState]) -> ColumnValues {
+        var values = ColumnValues(width: table.columns.count)
+        let ages = members.sorted { left, right in
+            guard let first = left.registers.inserted, let second = right.registers.inserted, first != second else {
+                return left.object < right.object
+            }
+            return first.isOlder(than: second)
+        }
+        for column in table.localColumns where column.policy.changesInSteps {
+            var source: (choice: Stamp, state: ObjectState)?
+            for state in ages {
+                guard let choice = state.choice(of: column.id, in: table) else { continue }
+                if source.map({ $0.choice < choice }) ?? true { source = (choice, state) }
+            }
+            values[column.id] = source?.state.policies[column.id]?.shown(under: column.policy)
+        }
+        return values
+    }
+
+    /// Takes out of the operations on a unified row what cannot be a step of a single object: an addition to a value that is no
+    /// integer, and a step of an extreme or a set that nobody has written. So such an object is not chosen for the row.
+    func steps(of operations: [CapturedOperation], on state: ObjectState) -> [CapturedOperation] {
+        if operations.allSatisfy({ $0.rowValues.isEmpty }) { return operations }
+        // The columns that some operation gives a new value, so that later additions have a base.
+        var renewed: Set<Int> = []
+        return operations.map { operation in
+            if operation.kind != .update { return operation }
+            var operation = operation
+            operation.values = operation.values.filter { column, value in
+                guard let former = operation.rowValues[column] else { return true }
+                let policy = table.columns[column].policy
+                let isWritten = state.registers.stamp(of: column) != nil
+                if policy != .counter { return isWritten }
+                if CounterPart.addition(from: former, to: value) == nil {
+                    renewed.insert(column)
+                    return true
+                }
+                let own = isWritten ? state.policies[column]?.shown(under: policy) : defaults[column]
+                if case .integer? = own { return true }
+                return renewed.contains(column)
+            }
+            return operation
+        }
+    }
+
+    /// Keeps shown values different from written values: a set in canonical form, and what an object of a unified row has
+    /// for itself.
     /// - Returns: true if any differs.
     func corrections(of operations: [CapturedOperation], _ state: inout ObjectState) -> Bool {
         if state.policies.isEmpty { return false }
@@ -87,6 +138,11 @@ struct RegisterWriter {
 }
 
 extension ObjectState {
+    /// The stamp by which a unified row chooses among its objects' values of a column.
+    func choice(of column: Int, in table: TrackedTable) -> Stamp? {
+        ColumnRegister.choice(of: column, registers, policies[column], under: table.columns[column].policy)
+    }
+
     /// Forgets all writes to a column.
     mutating func forget(_ column: Int) {
         registers.fields[column] = nil

@@ -227,12 +227,13 @@ final class ProjectedRows {
         if let known = joinedSources[representative] { return known }
         let groups = objects[representative].table.columnGroups.filter { !$0.isKey }
         var newest: [(stamp: Stamp, member: Int)?] = Array(repeating: nil, count: groups.count)
-        // The member with the last write to any of the group's columns; of two with the same time, the older member.
+        // The member with the last write to any of the group's columns; of two with the same time, the older member. Under
+        // a policy that changes a value in steps, the write that the steps begin from.
         for member in classes.members(of: representative) {
-            let registers = objects[member].state.registers
+            let state = objects[member].state
             for (place, group) in groups.enumerated() {
                 for column in group.columns {
-                    guard let stamp = registers.stamp(of: column) else { continue }
+                    guard let stamp = state.choice(of: column, in: objects[representative].table) else { continue }
                     if newest[place].map({ $0.stamp < stamp }) ?? true { newest[place] = (stamp, member) }
                 }
             }

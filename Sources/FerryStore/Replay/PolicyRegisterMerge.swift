@@ -66,7 +66,7 @@ struct PolicyRegisterMerge {
         if rivals.count > 1 {
             try recordRivals(rivals, of: write, shown: shown, state.object)
         } else if write.isConcurrent, let known, let present,
-            Self.canLose(write.value, policy, isEffective: register != before)
+            Self.canLose(write.value, policy, to: register, isEffective: register != before)
         {
             try recordLoss(of: write, (present, known), shown: shown, state.object)
         }
@@ -75,13 +75,19 @@ struct PolicyRegisterMerge {
 
     /// True if either of two concurrent writes may be lost. Sums and sets lose only to a plain write, made without the
     /// policy or with a value that is no addition. Max and min lose nothing.
-    private static func canLose(_ written: WrittenValue, _ policy: ColumnPolicy, isEffective: Bool) -> Bool {
+    private static func canLose(
+        _ written: WrittenValue, _ policy: ColumnPolicy, to register: ColumnRegister, isEffective: Bool
+    ) -> Bool {
         switch policy {
         case .max, .min: return false
-        case .lastWriterWins, .firstWriterWins, .hook: return true
+        case .lastWriterWins: return true
+        case .firstWriterWins, .hook:
+            guard case .part(let part) = written else { return true }
+            // A single value stands: the part's own, or that of a writer who knew the part.
+            return !register.includes(part)
         case .counter, .set:
-            if case .plain = written { return true }
-            return !isEffective
+            guard case .part(let part) = written else { return true }
+            return !isEffective && !register.includes(part)
         }
     }
 

@@ -69,7 +69,9 @@ struct StateMerge {
             if let floor = merge.state.registers.floor, floor != formerFloor {
                 try forget(before: floor, operation, part, &merge)
             }
-            if let newest { try recordDeletion(stamp, newest, part, wasAlive: wasAlive, merge) }
+            let isRepeated =
+                formerDeletion.map { ObjectRegisters.time(ofRepeatedDeletion: $0.time) == stamp.time } ?? false
+            if let newest, !isRepeated { try recordDeletion(stamp, newest, part, wasAlive: wasAlive, merge) }
             return
         case .insert:
             let isNewest = merge.state.registers.inserted.map { $0 < stamp } ?? true
@@ -85,7 +87,9 @@ struct StateMerge {
             break
         }
         try mergeValues(of: operation, at: stamp, part, &merge)
-        if let deletion = formerDeletion, deletion.device != part.device, !part.context.includes(deletion) {
+        if let deletion = merge.state.registers.original(of: formerDeletion),
+            deletion.device != part.device, !part.context.includes(deletion)
+        {
             try recordWriteAgainst(deletion, stamp, operation.object, merge)
         }
     }

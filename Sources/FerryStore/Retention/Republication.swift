@@ -104,7 +104,7 @@ struct Republication {
         for table in access.registry.parentsFirst {
             for (object, coverages) in requested {
                 let state = try access.objects(of: table.id).load(object)
-                guard state.isStored, state.isHeldBack || isKept(state, since: nil),
+                guard state.isStored, state.isHeldBack || Repetition.concerns(state.registers),
                     coverages.contains(where: { $0.covers(state.registers) })
                 else { continue }
                 found.insert(RowToken(table: table.id, id: object))
@@ -115,9 +115,7 @@ struct Republication {
 
     private func isKept(_ state: ObjectState, since time: HybridTime?) -> Bool {
         let registers = state.registers
-        // An insertion after the deletion needs no repetition.
-        guard registers.isAlive, let inserted = registers.inserted, let deleted = registers.deleted, inserted < deleted
-        else { return false }
+        guard Repetition.concerns(registers), !registers.isRepeated else { return false }
         guard let time else { return true }
         return registers.fields.contains { $0.map { $0.device == access.device && $0.time > time } ?? false }
     }
@@ -177,14 +175,17 @@ extension StoreSession {
         let heldBack =
             returned != nil ? .all : others.heldBack(for: news, successors: Set(successors.map(\.hex)))
         let kept = Republication(access)
-        var changes: [TableChanges] = []
+        var (changes, repetitions): ([TableChanges], [TableChanges]) = ([], [])
         try AppTriggerSandbox(access).run {
             var found = try kept.find(requests)
             if isDue { found.formUnion(try kept.find(since: news.isEmpty ? since : nil, heldBack: heldBack)) }
-            let written = try kept.publishAgain(found, &clock, &changes)
-            touched.formUnion(written.map(\.table))
-            try RowProjector(access).settle(written)
+            let repetition = try Repetition(access, among: found)
+            let repeated = try repetition.write(&repetitions)
+            let written = try kept.publishAgain(found.subtracting(repetition.objects), &clock, &changes)
+            touched.formUnion((repeated + written).map(\.table))
+            try RowProjector(access).settle(repeated + written)
         }
+        try stage(repetitions)
         try stage(changes)
         if heldBack != .none { try stage(kept.delete(kept.findDeletions())) }
         if isLast { try access.meta.remove(.returned) }

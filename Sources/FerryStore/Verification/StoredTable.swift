@@ -15,6 +15,8 @@ final class StoredTable {
         /// The object checksum in the state.
         var check: UInt64
         var registers: ObjectRegisters
+        /// The registers of columns under a policy.
+        var policies: [Int: ColumnRegister]
         /// Shadow values; `nil` without any.
         var kept: ShadowValues?
         /// The key that the author gave, if the shadow values have one.
@@ -157,12 +159,14 @@ final class StoredTable {
         guard let id: ObjectID = statement.id(0), let shown = Visibility(code: statement.int(1)) else {
             throw FerryError(.internalInconsistency, "The state of \(table.name) holds an unreadable object.")
         }
-        var registers = try statement.withBytes(3) { bytes in
-            try StateCodec.decode(bytes, device: { try access.devices.device($0) }).registers
+        let (stored, policies) = try statement.withBytes(3) { bytes in
+            try StateCodec.decode(bytes, device: { try access.devices.device($0) })
         }
+        var registers = stored
         registers.deletionWins = table.deletionWins
         var entry = Entry(
-            id: id, shown: shown, check: UInt64(bitPattern: statement.integer(2)), registers: registers)
+            id: id, shown: shown, check: UInt64(bitPattern: statement.integer(2)), registers: registers,
+            policies: policies)
         if !statement.isNull(4) {
             let (values, given) = try StateCodec.decodeKeptAndGiven(statement.bytes(4))
             (entry.kept, entry.given) = (values, given)
@@ -229,7 +233,10 @@ final class StoredTable {
         for (column, value) in zip(table.localColumns, object.row ?? []) { values[column.id] = value }
         values = values.overlaid(with: kept)
         for (column, stamp) in entry.registers.fields.enumerated() where column < names.count {
-            if let stamp { object.plain.fields[names[column]] = .init(stamp: stamp, value: values[column]) }
+            guard let stamp else { continue }
+            let choice = ColumnRegister.choice(
+                of: column, entry.registers, entry.policies[column], under: table.columns[column].policy)
+            object.plain.fields[names[column]] = .init(stamp: stamp, value: values[column], choice: choice)
         }
         return object
     }

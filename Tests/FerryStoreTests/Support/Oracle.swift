@@ -79,6 +79,11 @@ final class Oracle {
                 for (name, register) in fields {
                     let full = "\(table.lowercased()).\(name)"
                     let policy = columns[full] ?? .lastWriterWins
+                    if policy.changesInSteps, let object = state[table]?[object],
+                        let choice = Self.choice(register, object, policy)
+                    {
+                        state[table]?[object.id]?.fields[name]?.choice = choice
+                    }
                     if policy == .lastWriterWins, !carried.contains(full) { continue }
                     guard let shown = register.shown(under: policy, hook) else { continue }
                     state[table]?[object]?.fields[name]?.value = shown
@@ -86,6 +91,12 @@ final class Oracle {
             }
         }
         return state
+    }
+
+    /// The write by which a unified row chooses among its objects: that from which the register's steps count.
+    private static func choice(_ register: ColumnRegister, _ object: ModelObject, _ policy: ColumnPolicy) -> Stamp? {
+        let origin = register.origin(under: policy)
+        return policy == .counter ? origin : [origin, object.inserted].compactMap { $0 }.max()
     }
 
     /// For each object that was inserted after a deletion, the last such deletion: what is older is void.

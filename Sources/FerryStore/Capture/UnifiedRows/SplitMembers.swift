@@ -102,7 +102,7 @@ struct SplitMembers {
     /// The last written value of a column among the row's objects.
     private func newest(_ column: TrackedColumn, of objects: [(state: ObjectState, own: ColumnValues)]) -> FieldValue? {
         let written = objects.compactMap { object in
-            object.state.registers.stamp(of: column.id).map { (stamp: $0, own: object.own) }
+            object.state.choice(of: column.id, in: table).map { (stamp: $0, own: object.own) }
         }
         return written.max { $0.stamp < $1.stamp }?.own[column.id]
     }
