@@ -13,6 +13,8 @@ struct ColumnSuccessors {
 
     /// The successors of columns; empty for columns that are still there.
     mutating func of(_ columns: some Sequence<Int>, _ table: TrackedTable) throws -> [Int] {
+        // Most tables have all their columns.
+        if table.localColumns.count == table.columns.count { return [] }
         let gone = columns.filter { table.columns.indices.contains($0) && !table.columns[$0].isLocal }
         if gone.isEmpty { return [] }
         let all = try known[table.id] ?? find(table)
