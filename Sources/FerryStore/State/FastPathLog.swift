@@ -1,3 +1,5 @@
+import FerryCore
+
 /// Counts how often each fast path was taken, and the reasons against it: by rows, objects, tables or flushes.
 ///
 /// Not thread-safe; belongs to a transaction.
@@ -16,6 +18,26 @@ final class FastPathLog {
 
     func decline(_ path: FastPaths, _ reason: FastPathDecline) {
         declined[place(path) * Self.reasonCount + reason.rawValue] += 1
+    }
+
+    /// Takes a fast path of packing, and counts what was packed, or why nothing was.
+    /// - Parameter body: returns the outcome, and the number of packed rows. Writes in a savepoint: nothing written may remain where the
+    ///   path is declined (`FastPathDecline`).
+    /// - Returns: `nil` if the path is declined; the clock is unchanged then.
+    func attempt<Outcome>(
+        _ path: FastPaths, _ clock: inout HybridClock,
+        _ body: (inout HybridClock) throws -> (outcome: Outcome, rows: Int)
+    ) throws -> Outcome? {
+        let before = clock
+        do {
+            let (outcome, rows) = try body(&clock)
+            count(path, rows)
+            return outcome
+        } catch let reason as FastPathDecline {
+            decline(path, reason)
+            clock = before
+            return nil
+        }
     }
 
     /// Counts a decision.

@@ -53,18 +53,11 @@ struct BulkDeletionCapture {
     /// Packs the pending changes up to `end`. Call once, and only without retained rows.
     /// - Returns: `nil` for changes unfit for the fast path; nothing is written then, and the clock is unchanged.
     mutating func take(through end: Int64, _ clock: inout HybridClock) throws -> Outcome? {
-        let before = clock
-        do {
+        try access.fastPathLog.attempt(.bulkDeletionCapture, &clock) { clock in
             try read(through: end, &clock)
             try checkReferringRows(through: end)
             let outcome = try access.savepoint { try write(&clock) }
-            access.fastPathLog.count(.bulkDeletionCapture, deletions.values.reduce(0) { $0 + $1.objects.count })
-            return outcome
-        } catch let reason as FastPathDecline {
-            // Nothing written remains: the savepoint is rolled back.
-            access.fastPathLog.decline(.bulkDeletionCapture, reason)
-            clock = before
-            return nil
+            return (outcome, deletions.values.reduce(0) { $0 + $1.objects.count })
         }
     }
 

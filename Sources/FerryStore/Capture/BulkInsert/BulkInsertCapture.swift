@@ -67,18 +67,10 @@ struct BulkInsertCapture {
     /// Packs the pending changes up to `end`. Call once, and only without retained rows: such rows are published again.
     /// - Returns: `nil` for changes unfit for the fast path; nothing is written then, and the clock is unchanged.
     mutating func take(through end: Int64, _ clock: inout HybridClock) throws -> Outcome? {
-        let before = clock
-        do {
+        try access.fastPathLog.attempt(.bulkInsertCapture, &clock) { clock in
             try read(through: end, &clock)
             let outcome = try access.savepoint { try write(maximumBytes: maximumBytes) }
-            let rows = insertions.values.reduce(0) { $0 + $1.objects.count }
-            access.fastPathLog.count(.bulkInsertCapture, rows)
-            return outcome
-        } catch let reason as FastPathDecline {
-            // Nothing written remains: the savepoint is rolled back.
-            access.fastPathLog.decline(.bulkInsertCapture, reason)
-            clock = before
-            return nil
+            return (outcome, insertions.values.reduce(0) { $0 + $1.objects.count })
         }
     }
 
