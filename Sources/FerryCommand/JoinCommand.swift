@@ -23,7 +23,8 @@ struct JoinCommand: DatabaseCommand {
             replaced is kept as a conflict. --dry-run tries it on a copy and counts what would happen.
 
             Rows under integer keys are the container's only where --identity was given at init, or here with \
-            --match keys, for a database that is a copy of one in the container, or that left it.
+            --match keys, for a database that is a copy of one in the container, or that left it. A database that left it has \
+            <database>-ferry-keys beside it: then rows inserted since are new rows, under any integer.
 
             A sealed container lets in who has a code of `ferry invite`, which is read from standard input (--code -), from a file, \
             or from FERRY_CODE. Without a code it shows six words, which somebody types into `ferry approve` on a member; with \
@@ -134,6 +135,7 @@ struct JoinCommand: DatabaseCommand {
         if !report.waitingTables.isEmpty { console.hint(WaitingTable.advice) }
         try PlainReferenceListing(report.plainReferences).say(console)
         try reportMatchingKeys(report, console)
+        try reportAssumedKeys(report, console)
         for schema in report.refusedSchemas {
             console.warn(
                 "The newest schema of \(schema.device) cannot be made here, so an older schema was taken. \(schema.reason)"
@@ -173,6 +175,18 @@ struct JoinCommand: DatabaseCommand {
                 + (report.dryRun
                     ? "join with `--match keys`: then they are the same rows."
                     : "join a copy from before this with `--match keys`: then they are the same rows."))
+    }
+
+    /// Nothing but the integers said that the rows are the same, and some differ.
+    private func reportAssumedKeys(_ report: JoinReport, _ console: Console) throws {
+        guard let assumed = report.assumedKeys, report.compared.contains(where: { $0.different > 0 }) else { return }
+        try console.say()
+        try console.say(
+            "Only the integer keys say that \(Wording.count(assumed, "row", "rows")) here and in the container are the same: no "
+                + "\(argument.database)-ferry-keys of `ferry leave` lies beside the database. Where both sides have inserted a row under "
+                + "the same integer, the two "
+                + (report.dryRun
+                    ? "would count as one." : "count as one; `ferry conflicts` has the values that are not shown."))
     }
 
     /// A database that was made here has the whole schema. Without the notes of the app's migration tool the app does its migrations again.

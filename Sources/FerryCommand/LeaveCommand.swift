@@ -17,7 +17,8 @@ struct LeaveCommand: DatabaseCommand {
             triggers and the key-value store go, and with them the conflicts and whatever was hidden. Where triggers or \
             views of the app's ask ferry_replay, that one table stays and says 0. Changes that are \
             not published yet reach nobody any more: run `ferry sync` first if they should. In a sealed container it tells the \
-            others, and forgets the keys of the device.
+            others, and forgets the keys of the device. Which rows the integer keys mean is written into \
+            <database>-ferry-keys, for `ferry join` with `--match keys`.
 
             A database with documents or attachments is refused, until you say where their bytes are to be written, or that they \
             may go. What this device has not fetched is fetched for that. The bytes of attachments lie in “Attachments” therein, \
@@ -94,8 +95,8 @@ struct LeaveCommand: DatabaseCommand {
         try tell(askers: report.askers, console)
         if let keys = report.rememberedKeys {
             try console.say(
-                "\(argument.database)-ferry-keys has which rows \(Wording.count(keys, "integer key means", "integer keys mean")), for "
-                    + "`ferry join` with `--match keys`. Remove the file where nobody joins again.")
+                "\(argument.database)-ferry-keys says which rows are under integer keys now (\(Wording.grouped(keys))), for `ferry join` "
+                    + "with `--match keys`. Remove the file where nobody joins again.")
         }
         if let failure = report.keysFailure {
             console.warn(

@@ -111,6 +111,26 @@ final class JoinCommandTests: XCTestCase {
         }
     }
 
+    /// Without the file of `leave` the integers alone tell, and `join` says so where rows differ.
+    func testJoinSaysThatIntegersAloneMadeRowsOne() throws {
+        for keepsFile in [true, false] {
+            let workshop = try Workshop()
+            try workshop.begin(isOpen: true)
+            try workshop.succeed("join", "b.sqlite", "shared")
+            try workshop.succeed("leave", "b.sqlite")
+            if !keepsFile { try FileManager.default.removeItem(atPath: workshop.path("b.sqlite-ferry-keys")) }
+            for name in ["a", "b"] {
+                try workshop.sql("\(name).sqlite", "INSERT INTO artist VALUES (50, 'late \(name)')")
+            }
+            try workshop.succeed("sync", "a.sqlite")
+            let outcome = try workshop.succeed("join", "b.sqlite", "shared", "--match", "keys")
+            XCTAssertEqual(outcome.output.contains("Only the integer keys say"), !keepsFile, outcome.output)
+            XCTAssertEqual(
+                try workshop.sql("b.sqlite", "SELECT count(*) FROM artist WHERE name LIKE 'late%'"),
+                keepsFile ? "2\n" : "1\n")
+        }
+    }
+
     func testJoinWithTheirsDeletesWhatOnlyThisDatabaseHas() throws {
         let workshop = try Workshop()
         try workshop.begin(isOpen: true)

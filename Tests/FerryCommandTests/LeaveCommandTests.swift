@@ -17,7 +17,9 @@ final class LeaveCommandTests: XCTestCase {
         XCTAssertEqual(try workshop.rows("a.sqlite"), rows)
         XCTAssertEqual(try workshop.sql("a.sqlite", "PRAGMA integrity_check"), "ok\n")
         let names = try FileManager.default.contentsOfDirectory(atPath: workshop.folder.path)
-        XCTAssertEqual(names.sorted(), ["a.sqlite", "shared"])
+        XCTAssertEqual(names.sorted(), ["a.sqlite", "a.sqlite-ferry-keys", "shared"])
+        XCTAssertTrue(outcome.output.contains("a.sqlite-ferry-keys says which rows"), outcome.output)
+        try workshop.fail("doctor", "a.sqlite", status: 65, code: "notTracked", mentioning: "--match keys")
     }
 
     func testADatabaseOfNoContainerHasNothingToLeave() throws {

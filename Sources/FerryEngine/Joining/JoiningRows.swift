@@ -21,6 +21,8 @@ struct JoiningRows {
     private var integers: [String: [ObjectID: FieldValue]] = [:]
     /// Number of integer keys on both sides without any sign that the rows are the same.
     private(set) var matchingKeys = 0
+    /// Number of rows that became a row of the container by the integer alone.
+    private(set) var assumedKeys = 0
     /// Number of deleted rows, because only this database had them.
     private(set) var removed = 0
 
@@ -38,7 +40,9 @@ struct JoiningRows {
     mutating func pack() throws -> PassOutcome {
         if options.match == .keys {
             let holders = objects.holders
-            _ = try store.adopt(options.rememberedKeys?.applied(to: holders) ?? holders)
+            let remembered = options.rememberedKeys
+            let adopted = try store.adopt(remembered?.applied(to: holders) ?? holders)
+            assumedKeys = adopted.reduce(0) { $0 + (remembered?.tables[$1.key] == nil ? $1.value : 0) }
         } else {
             let alive = objects.alive
             let keys = try store.integerKeys()

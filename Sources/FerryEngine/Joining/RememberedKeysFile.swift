@@ -5,28 +5,32 @@ import Foundation
 
 /// The file beside a database that left its container, with the rows meant by the database's integer keys: `<database>-ferry-keys`.
 ///
-/// Plain JSON. `ferry leave` writes the file where integers alone do not tell rows, and `ferry join --match keys` takes it away.
+/// Plain JSON. `ferry leave` writes the file where a table has integer keys, and `ferry join` takes the file away.
 struct RememberedKeysFile {
     /// A longer file is not read, in bytes.
     static let maximumBytes = 1 << 30
+
+    static let suffix = "-ferry-keys"
 
     let path: String
     let fileSystem: any FileSystem
 
     /// - Parameter databasePath: empty for a database in memory, where no such file exists.
     init(besideDatabase databasePath: String, _ fileSystem: any FileSystem) {
-        path = databasePath.isEmpty ? "" : databasePath + "-ferry-keys"
+        path = databasePath.isEmpty ? "" : databasePath + Self.suffix
         self.fileSystem = fileSystem
     }
 
-    /// Writes the file in place of a former file; without any row there is no file.
-    func write(_ keys: RememberedKeys) throws {
-        if path.isEmpty { return }
+    /// Writes the file in place of a former file.
+    /// - Returns: false without a table with integer keys: there is no file then.
+    func write(_ keys: RememberedKeys) throws -> Bool {
+        if path.isEmpty { return false }
         try remove()
-        if keys.count == 0 { return }
+        if keys.tables.isEmpty { return false }
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         try fileSystem.write(Array(encoder.encode(keys)), toNewFileAt: path)
+        return true
     }
 
     /// Reads the file; `nil` without a file, and for a file of a different container.

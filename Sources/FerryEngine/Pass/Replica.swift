@@ -268,22 +268,21 @@ public final class Replica: Sendable {
             try shelf.removeAll()
             return LeaveReport(
                 path: identity.containerPath, unpublished: unpublished, askers: askers, isTold: isTold,
-                documents: documents > 0 ? documents : nil, rememberedKeys: keys.count > 0 ? keys.count : nil,
+                documents: documents > 0 ? documents : nil, rememberedKeys: keys.count,
                 keysFailure: keys.failure?.message)
         }
     }
 
     /// Writes down the rows behind the integer keys, for the case that the database joins again.
-    /// - Returns: the number of rows, and the error if the file could not be written. Leaving keeps the rows all the
+    /// - Returns: the number of rows, `nil` without a file; and the error if the file could not be written. Leaving keeps the rows all the
     ///   same.
-    private func rememberKeys() throws -> (count: Int, failure: FerryError?) {
+    private func rememberKeys() throws -> (count: Int?, failure: FerryError?) {
         let file = RememberedKeysFile(besideDatabase: store.path, environment.fileSystem)
         do {
-            let keys = try store.rememberedKeys(in: identity.container)
-            try file.write(keys)
-            return (keys.count, nil)
+            let keys = try store.rememberedKeys(in: identity.container, encode: segmentEncoding(for: identity))
+            return try (file.write(keys) ? keys.count : nil, nil)
         } catch let error as FerryError {
-            return (0, error)
+            return (nil, error)
         }
     }
 
@@ -303,8 +302,12 @@ public final class Replica: Sendable {
 
 extension Store {
     static func untracked(_ path: String) -> FerryError {
-        FerryError(
-            .notTracked, "The database belongs to no container yet. Run `ferry init` or `ferry join` first.",
-            path: path.isEmpty ? nil : path)
+        var message = "The database belongs to no container yet. Run `ferry init` or `ferry join` first."
+        if !path.isEmpty, FileManager.default.fileExists(atPath: path + RememberedKeysFile.suffix) {
+            message =
+                "The database has left its container. \(path + RememberedKeysFile.suffix) says which rows its integer keys meant then: run "
+                + "`ferry join` with `--match keys` to join again, or remove the file."
+        }
+        return FerryError(.notTracked, message, path: path.isEmpty ? nil : path)
     }
 }

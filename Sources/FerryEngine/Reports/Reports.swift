@@ -301,6 +301,8 @@ public struct JoinReport: Codable, Equatable, Sendable {
     package var compared: [RowComparisonCount]
     /// Number of integer keys on both sides without any sign that the rows are the same. Both rows are kept.
     package var matchingKeys: Int
+    /// Number of rows that are the container's by their integer keys alone (`--match keys` without a file of `leave`); `nil` if none are.
+    package var assumedKeys: Int?
     /// Number of rows deleted because only this database had them (`--rows theirs`).
     package var removed: Int
     /// Number of fields with values unlike the container's; the container's values are shown.

@@ -54,7 +54,7 @@ struct UnfinishedDatabase {
         try files.synchronizeDirectory(at: (place as NSString).deletingLastPathComponent)
     }
 
-    private static let keysSuffix = "-ferry-keys"
+    private static let keysSuffix = RememberedKeysFile.suffix
 
     private func remove() {
         ReplicaSetup.removeDatabase(at: path)

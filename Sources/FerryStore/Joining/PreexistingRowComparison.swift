@@ -69,18 +69,19 @@ struct PreexistingKeys {
 
     /// Makes rows the container's objects, before anything is packed.
     /// - Parameter holders: for each table, by name in lower case, the object of each key.
-    /// - Returns: the number of adopted rows.
-    func adopt(_ holders: [String: [FieldValue: ObjectID]]) throws -> Int {
-        var adopted = 0
+    /// - Returns: the number of adopted rows of each table.
+    func adopt(_ holders: [String: [FieldValue: ObjectID]]) throws -> [String: Int] {
+        var adopted: [String: Int] = [:]
         for table in access.registry.parentsFirst where table.isLocal && table.identity.isSurrogate {
-            guard let objects = holders[foldedName(table.name)] else { continue }
+            let name = foldedName(table.name)
+            guard let objects = holders[name] else { continue }
             let states = access.objects(of: table.id)
             for row in try access.connection.rows("SELECT \(table.keyList) FROM \(table.quotedName)") {
                 guard let object = objects[row[0]] else { continue }
                 var state = try states.load(object)
                 state.key = row
                 try states.save(state)
-                adopted += 1
+                adopted[name, default: 0] += 1
             }
         }
         return adopted

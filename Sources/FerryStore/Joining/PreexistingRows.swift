@@ -18,7 +18,7 @@ extension StoreSession {
         _ = clock.advance(toMilliseconds: access.clock.milliseconds())
         for changes in changes { try rows.take(changes, &clock) }
         try rows.write(self)
-        try stage(rows.insertions + rows.updates)
+        try stage(rows.insertions + rows.updates + rows.shared)
         return rows.count
     }
 
@@ -126,6 +126,9 @@ private struct PreexistingRows {
     private let renewed: ObjectSets
     private(set) var insertions: [TableChanges] = []
     private(set) var updates: [TableChanges] = []
+    /// The updates, for the further objects of unified rows: a write to a row is a write to all of the row's objects (Docs/Rules.md,
+    /// "Unified rows"). Objects that are rows of this database have updates of their own.
+    private(set) var shared: [TableChanges] = []
 
     var count: Int { (insertions + updates).reduce(0) { $0 + $1.operations.count } }
 
@@ -145,7 +148,11 @@ private struct PreexistingRows {
             return
         }
         let columns = changes.columns.map { table.columnID(travelling: $0) }
-        var (inserted, updated) = (TableChangesBuilder(table), TableChangesBuilder(table))
+        var (inserted, updated, shared) = (
+            TableChangesBuilder(table), TableChangesBuilder(table), TableChangesBuilder(table)
+        )
+        let areJoined = try access.unified.areAny(in: table.id)
+        var others: [(object: ObjectID, time: HybridTime, values: ColumnValues)] = []
         for operation in changes.operations where operation.kind == .insert {
             let isRevived = revived.contains(operation.object)
             guard isRevived || renewed.contains(operation.object) else { continue }
@@ -167,8 +174,19 @@ private struct PreexistingRows {
                     operation.object, .insert, time, key: operation.key, .init(values: values, parts: parts))
             } else if !values.isEmpty {
                 updated.append(operation.object, .update, time, .init(values: values))
+                if !areJoined { continue }
+                // Each object keeps its own key, and columns grouped with the key.
+                let common = values.filter { !table.keyGroupColumns.contains($0.key) }
+                for member in try access.classmates(of: operation.object, table.id)
+                where member != operation.object && !renewed.contains(member) && !common.isEmpty {
+                    others.append((member, time, common))
+                }
             }
         }
+        for other in others.sorted(by: { ($0.object, $0.time) < ($1.object, $1.time) }) {
+            shared.append(other.object, .update, other.time, .init(values: other.values))
+        }
+        if !shared.isEmpty { self.shared.append(shared.changes) }
         if !inserted.isEmpty { insertions.append(inserted.changes) }
         if !updated.isEmpty { updates.append(updated.changes) }
     }
@@ -187,13 +205,15 @@ private struct PreexistingRows {
     }
 
     func write(_ session: StoreSession) throws {
-        try apply(insertions, knowing: try access.versionVector(), session)
+        let known = try access.versionVector()
+        try apply([(insertions, known)], session)
         // Nothing was lost to the deletions.
         try forget(["deleted"], revived, insertions)
         // Each overtaken field is a conflict, as if unknown to its author.
         try forget(["field", "joined"], renewed, updates)
         try recordOvertakenClassmates()
-        try apply(updates, knowing: VersionVector(), session)
+        // `recordOvertakenClassmates` has recorded what the further objects lose.
+        try apply([(updates, VersionVector()), (shared, known)], session)
     }
 
     /// Records the losses of further members of the unified rows: values no longer shown after this write. A merge
@@ -218,7 +238,9 @@ private struct PreexistingRows {
                     let writes = states.compactMap { state in
                         state.registers.stamp(of: column).map { (object: state.object, stamp: $0) }
                     }
+                    // The merge records what the object itself loses.
                     guard let newest = writes.max(by: { $0.stamp < $1.stamp }), newest.stamp.device != access.device,
+                        !writes.contains(where: { $0.object == operation.object && $0.stamp == newest.stamp }),
                         try former != resolved(value, table.columns[column])
                     else { continue }
                     try ConflictLog(access.conflicts).record(
@@ -236,12 +258,15 @@ private struct PreexistingRows {
         return .reference(try access.unified.representative(of: target, parent) ?? target)
     }
 
-    private func apply(_ changes: [TableChanges], knowing context: VersionVector, _ session: StoreSession) throws {
-        if changes.isEmpty { return }
-        let changeset = Changeset(
-            device: access.device, sequence: 0, time: session.clock.now, context: context, tables: changes)
+    /// Applies changes as if their author knew a context, all at once.
+    private func apply(_ changes: [(tables: [TableChanges], context: VersionVector)], _ session: StoreSession) throws {
+        let changesets = changes.filter { !$0.tables.isEmpty }.map {
+            Changeset(
+                device: access.device, sequence: 0, time: session.clock.now, context: $0.context, tables: $0.tables)
+        }
+        if changesets.isEmpty { return }
         let outcome = try AppTriggerSandbox(access).run {
-            try ChangesetApplier(access).apply([changeset], &session.clock, movesPositions: false)
+            try ChangesetApplier(access).apply(changesets, &session.clock, movesPositions: false)
         }
         session.touched.formUnion(outcome.tables)
     }

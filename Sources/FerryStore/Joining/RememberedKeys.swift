@@ -1,86 +1,117 @@
 import FerryCore
 import FerrySchema
 
-/// Which rows a database's integer keys mean, where the integers alone do not tell: a device may have given a row another integer than
-/// other devices did. A database that leaves its container keeps this for the case that it joins again (`JoinOptions.Match.keys`).
+/// Which rows a database's integer keys mean. Integers alone do not tell: a device may have given a row another integer than other devices
+/// did, and after leaving two databases give new rows the same integer. A database that leaves its container keeps this for the case that
+/// it joins again (`JoinOptions.Match.keys`).
 package struct RememberedKeys: Codable, Equatable, Sendable {
+    /// Rows under consecutive keys with consecutive IDs. Rows inserted by a flush are such rows.
+    package struct Run: Equatable, Sendable {
+        package var firstKey: Int64
+        package var firstObject: ObjectID
+        package var count: Int
+
+        package init(_ firstKey: Int64, _ firstObject: ObjectID, count: Int = 1) {
+            (self.firstKey, self.firstObject, self.count) = (firstKey, firstObject, count)
+        }
+
+        /// Takes the row behind the run's last row into the run.
+        /// - Returns: false if the row is no such row.
+        fileprivate mutating func extend(with key: Int64, _ object: ObjectID) -> Bool {
+            guard Int64(count) == key.subtractingReportingOverflow(firstKey).partialValue,
+                firstObject.advanced(by: count) == object
+            else { return false }
+            count += 1
+            return true
+        }
+    }
+
     package struct Table: Codable, Equatable, Sendable {
-        /// The objects of rows, as hexadecimal digits, by the integers in decimal digits.
-        package var objects: [String: String] = [:]
-        /// The integers of rows that no other device knows.
-        package var own: [Int64] = []
+        /// All rows, in the order of their keys.
+        package var runs: [Run] = []
 
         package init() {}
+
+        package mutating func append(_ key: Int64, _ object: ObjectID) {
+            if runs.isEmpty || !runs[runs.count - 1].extend(with: key, object) { runs.append(Run(key, object)) }
+        }
+
+        fileprivate var objects: [FieldValue: ObjectID] {
+            var objects: [FieldValue: ObjectID] = [:]
+            for run in runs {
+                for place in 0..<run.count {
+                    objects[.integer(run.firstKey &+ Int64(place))] = run.firstObject.advanced(by: place)
+                }
+            }
+            return objects
+        }
     }
 
     /// The container's ID.
     package var container: String
-    /// The tables by travelling name in lower case. A table without such rows is left out.
+    /// The tables with integer keys, by travelling name in lower case, with or without rows.
     package var tables: [String: Table] = [:]
 
     package init(container: ContainerID) { self.container = container.description }
 
     /// The number of rows.
-    package var count: Int { tables.values.reduce(0) { $0 + $1.objects.count + $1.own.count } }
+    package var count: Int { tables.values.reduce(0) { $0 + $1.runs.reduce(0) { $0 + $1.count } } }
 
-    /// Returns the objects of integer keys by what is remembered.
+    /// Returns the objects of integer keys by what is remembered. In a remembered table all further rows are new.
     /// - Parameter holders: for each table, by name in lower case, the object that each key was given to.
-    package func applied(
-        to holders: [String: [FieldValue: ObjectID]]
-    ) -> [String: [FieldValue: ObjectID]] {
-        var result = holders
-        for (name, table) in tables {
-            var known: [FieldValue: ObjectID] = [:]
-            for (key, object) in table.objects {
-                guard let key = Int64(key), let object = ObjectID(object) else { continue }
-                known[.integer(key)] = object
-            }
-            let objects = Set(known.values)
-            var rest = result[name, default: [:]].filter { !objects.contains($0.value) }
-            for key in table.own { rest[.integer(key)] = nil }
-            result[name] = rest.merging(known) { $1 }
+    package func applied(to holders: [String: [FieldValue: ObjectID]]) -> [String: [FieldValue: ObjectID]] {
+        holders.merging(tables.mapValues(\.objects)) { $1 }
+    }
+}
+
+extension RememberedKeys.Run: Codable {
+    /// More rows than a database can have are damage, and would be taken for rows.
+    private static var maximumCount: Int { 1 << 40 }
+
+    /// Reads the text `<first key> <number of rows> <first ID>`.
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let parts = try container.decode(String.self).split(separator: " ")
+        guard parts.count == 3, let key = Int64(parts[0]), let count = Int(parts[1]), let object = ObjectID(parts[2]),
+            1...Self.maximumCount ~= count, !key.addingReportingOverflow(Int64(count - 1)).overflow
+        else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "no key, number and ID of a row")
         }
-        return result
+        self.init(key, object, count: count)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode("\(firstKey) \(count) \(firstObject.hex)")
+    }
+}
+
+extension ObjectID {
+    /// The ID minted so many rows later by the same flush.
+    fileprivate func advanced(by count: Int) -> ObjectID {
+        ObjectID(high: high, low: low &+ UInt64(truncatingIfNeeded: count))
     }
 }
 
 /// Finds the rows to remember.
-struct AmbiguousKeys {
+struct ShownKeys {
     let access: StoreAccess
 
     func remembered(in container: ContainerID) throws -> RememberedKeys {
         var remembered = RememberedKeys(container: container)
-        for table in access.registry.tables.values where table.isLocal && table.identity.isSurrogate {
+        for table in access.registry.tables.values
+        where table.isLocal && table.identity.isSurrogate && !isFerryName(table.name) {
             var found = RememberedKeys.Table()
-            found.objects = try objects(of: table)
             try access.connection.forEachRow(
                 """
-                SELECT \(table.keyList) FROM \(table.rows) EXCEPT SELECT k0 FROM \(table.objectTable)
-                WHERE \(Visibility.way) IN (\(Visibility.row.rawValue), \(Visibility.anomalousRow.rawValue)) ORDER BY 1
+                SELECT k0, object FROM \(table.objectTable)
+                WHERE \(Visibility.way) IN (\(Visibility.row.rawValue), \(Visibility.anomalousRow.rawValue)) ORDER BY k0
                 """
-            ) { row in if case .integer(let key) = row.value(0) { found.own.append(key) } }
-            if !found.objects.isEmpty || !found.own.isEmpty { remembered.tables[foldedName(table.name)] = found }
+            ) { row in
+                if case .integer(let key) = row.value(0), let object: ObjectID = row.id(1) { found.append(key, object) }
+            }
+            remembered.tables[foldedName(table.name)] = found
         }
         return remembered
-    }
-
-    /// The rows that another object's author gave the same integer, and the rows with another integer than their own author gave.
-    private func objects(of table: TrackedTable) throws -> [String: String] {
-        let states = access.objects(of: table.id)
-        var given: [FieldValue: Int] = [:]
-        var rows: [(object: ObjectID, key: FieldValue, given: FieldValue?)] = []
-        try access.connection.forEachRow(
-            "SELECT object FROM \(table.objectTable) WHERE state IS NOT NULL ORDER BY object"
-        ) {
-            guard let id: ObjectID = $0.id(0) else { return }
-            let state = try states.load(id)
-            if let key = state.givenKey { given[key, default: 0] += 1 }
-            if state.shown.hasRow, let key = state.key.first { rows.append((id, key, state.givenKey)) }
-        }
-        var found: [String: String] = [:]
-        for row in rows where row.key != row.given || given[row.key, default: 0] > 1 {
-            if case .integer(let key) = row.key { found["\(key)"] = row.object.hex }
-        }
-        return found
     }
 }

@@ -6,14 +6,23 @@ import FerrySchema
 extension Store {
     /// Makes rows under integer keys the container's objects, before anything is packed.
     /// - Parameter holders: for each table, by name in lower case, the object of each key.
-    /// - Returns: the number of adopted rows.
-    package func adopt(_ holders: [String: [FieldValue: ObjectID]]) throws -> Int {
+    /// - Returns: the number of adopted rows of each table.
+    package func adopt(_ holders: [String: [FieldValue: ObjectID]]) throws -> [String: Int] {
         try transaction { try PreexistingKeys($0.access).adopt(holders) }
     }
 
-    /// The rows that this database's integer keys mean, where the integers alone do not tell.
-    package func rememberedKeys(in container: ContainerID) throws -> RememberedKeys {
-        try readAccess { try AmbiguousKeys(access: $0).remembered(in: container) }
+    /// The rows that this database's integer keys mean. Pending changes count, and stay pending.
+    package func rememberedKeys(in container: ContainerID, encode: SegmentEncoding) throws -> RememberedKeys {
+        func remembered() throws -> RememberedKeys {
+            try readAccess { try ShownKeys(access: $0).remembered(in: container) }
+        }
+        if try !needsPass() { return try remembered() }
+        return try atomically {
+            try tentatively {
+                _ = try pass(replaying: [], encode: encode)
+                return try remembered()
+            }
+        }
     }
 
     /// The keys of rows in tables with integer keys, by the tables' names in lower case.

@@ -72,9 +72,156 @@ final class RememberedKeysTests: XCTestCase {
         try fleet.assertSound()
     }
 
-    /// Without integers that differ there is nothing to remember, and no file.
-    func testADatabaseWithPlainKeysLeavesNoFile() throws {
-        let fleet = try Fleet.two("CREATE TABLE t(id INTEGER PRIMARY KEY, x); INSERT INTO t VALUES (1, 'a')")
+    /// Rows inserted after leaving, by both databases under the same integer.
+    func testNewRowsUnderOneIntegerAreTwoRows() throws {
+        for rows in JoinOptions.Rows.allCases {
+            let fleet = try Fleet.two(
+                """
+                CREATE TABLE album(id INTEGER PRIMARY KEY, title TEXT);
+                CREATE TABLE song(id INTEGER PRIMARY KEY, title TEXT, album INTEGER REFERENCES album(id));
+                CREATE TABLE label(name TEXT PRIMARY KEY NOT NULL, place TEXT);
+                CREATE TABLE empty(id INTEGER PRIMARY KEY, x TEXT);
+                INSERT INTO album VALUES (1, 'both');
+                """)
+            try fleet.settle()
+            XCTAssertEqual(try fleet.replicas[1].leave().rememberedKeys, 1)
+            fleet.replicas.removeLast()
+            for (device, name) in [(0, "A"), (1, "B")] {
+                try fleet.shell(
+                    device,
+                    """
+                    INSERT INTO album(title) VALUES ('\(name)');
+                    INSERT INTO song(title, album) SELECT 'of \(name)', max(id) FROM album;
+                    INSERT INTO label VALUES ('one', '\(name)');
+                    INSERT INTO empty(x) VALUES ('\(name)');
+                    """)
+            }
+            _ = try fleet.replicas[0].sync()
+            let report = try fleet.join(options: JoinOptions(rows: rows, match: .keys))
+            XCTAssertNil(report.assumedKeys)
+            try fleet.settle()
+            // Rows of this database alone go under `theirs`.
+            let (songs, albums, empty) =
+                rows == .theirs
+                ? ("of A|A\n", "A\nboth\n", "A\n") : ("of A|A\nof B|B\n", "A\nB\nboth\n", "A\nB\n")
+            for device in 0...1 {
+                XCTAssertEqual(try fleet.shell(device, titles), songs, "\(rows)")
+                XCTAssertEqual(try fleet.shell(device, "SELECT title FROM album ORDER BY 1"), albums, "\(rows)")
+                XCTAssertEqual(try fleet.shell(device, "SELECT x FROM empty ORDER BY 1"), empty, "\(rows)")
+                // Equal texts are the same key, whenever the rows were inserted.
+                XCTAssertEqual(
+                    try fleet.shell(device, "SELECT * FROM label"), rows == .mine ? "one|B\n" : "one|A\n", "\(rows)")
+            }
+            try fleet.assertSound()
+        }
+    }
+
+    /// The container's devices have deleted a row meanwhile, and SQLite has given its integer to a new row there.
+    func testAnIntegerThatTheContainerReusedMeansTheFormerRow() throws {
+        for rows in JoinOptions.Rows.allCases {
+            let fleet = try fleet()
+            try fleet.shell(0, "INSERT INTO album VALUES (7, 'old')")
+            try fleet.settle()
+            _ = try fleet.replicas[1].leave()
+            fleet.replicas.removeLast()
+            try fleet.shell(0, "DELETE FROM album WHERE id = 7")
+            _ = try fleet.replicas[0].sync()
+            try fleet.shell(0, "INSERT INTO album VALUES (7, 'new')")
+            try fleet.shell(1, "INSERT INTO song(title, album) VALUES ('of old', 7)")
+            _ = try fleet.replicas[0].sync()
+            try fleet.join(options: JoinOptions(rows: rows, match: .keys))
+            try fleet.settle()
+            for device in 0...1 {
+                XCTAssertEqual(
+                    try fleet.shell(device, "SELECT title FROM album ORDER BY 1"),
+                    rows == .theirs ? "A\nB\nnew\n" : "A\nB\nnew\nold\n", "\(rows)")
+                if rows != .theirs {
+                    XCTAssertEqual(try fleet.shell(device, titles), "of A|A\nof B|B\nof old|old\n", "\(rows)")
+                }
+            }
+            try fleet.assertSound()
+        }
+    }
+
+    /// The last writes before leaving were not packed: a row deleted then is gone, and a row under a new integer is the same row.
+    func testUnpackedWritesBeforeLeavingCount() throws {
+        let fleet = try fleet()
+        try fleet.shell(
+            1,
+            """
+            BEGIN;
+            PRAGMA defer_foreign_keys = ON;
+            UPDATE album SET id = 20 WHERE title = 'B';
+            UPDATE song SET album = 20 WHERE title = 'of B';
+            INSERT INTO album VALUES (21, 'unsent');
+            COMMIT;
+            """)
+        XCTAssertEqual(try fleet.replicas[1].leave().rememberedKeys, 5)
+        fleet.replicas.removeLast()
+        try fleet.shell(0, "INSERT INTO album VALUES (20, 'A20'), (21, 'A21')")
+        _ = try fleet.replicas[0].sync()
+        try fleet.join(options: JoinOptions(match: .keys))
+        try fleet.settle()
+        for device in 0...1 {
+            XCTAssertEqual(
+                try fleet.shell(device, "SELECT title FROM album ORDER BY 1"), "A\nA20\nA21\nB\nunsent\n")
+        }
+        try fleet.assertSound()
+    }
+
+    /// Without the file the integers alone tell, and the report says for how many rows.
+    func testWithoutTheFileEqualIntegersAreOneRow() throws {
+        let fleet = try fleet()
+        _ = try fleet.replicas[1].leave()
+        fleet.replicas.removeLast()
+        try FileManager.default.removeItem(atPath: keysFile(fleet))
+        for (device, name) in [(0, "A"), (1, "B")] {
+            try fleet.shell(device, "INSERT INTO album VALUES (9, 'late \(name)')")
+        }
+        _ = try fleet.replicas[0].sync()
+        let report = try fleet.join(options: JoinOptions(match: .keys))
+        XCTAssertGreaterThan(report.assumedKeys ?? 0, 0)
+        try fleet.settle()
+        for device in 0...1 {
+            XCTAssertEqual(try fleet.shell(device, "SELECT title FROM album WHERE title LIKE 'late%'"), "late A\n")
+        }
+    }
+
+    /// A row of two objects stays one row under a value of the joining database, whose further object that database never showed.
+    func testAUnifiedRowStaysOneRow() throws {
+        for rows in JoinOptions.Rows.allCases {
+            for leaver in 0...1 {
+                let fleet = try Fleet.two("CREATE TABLE tag(id INTEGER PRIMARY KEY, n TEXT UNIQUE, v TEXT)")
+                for device in 0...1 { try fleet.shell(device, "INSERT INTO tag(n, v) VALUES ('same', '\(device)')") }
+                try fleet.settle()
+                let shown = try fleet.shell(0, "SELECT n, v FROM tag")
+                let other = 1 - leaver
+                _ = try fleet.replicas[leaver].leave()
+                try fleet.shell(other, "UPDATE tag SET n = 'samer', v = 'later'")
+                let stays = fleet.replicas[other]
+                _ = try stays.sync()
+                let (again, report) = try ReplicaSetup().join(
+                    databasePath: fleet.databasePath(leaver), containerPath: fleet.containerPath, name: "again",
+                    options: JoinOptions(rows: rows, match: .keys))
+                let joined = try XCTUnwrap(again)
+                if rows == .mine { XCTAssertEqual(report.conflicts, 2, "\(leaver)") }
+                for _ in 0..<3 {
+                    for replica in [stays, joined] { _ = try replica.sync() }
+                }
+                for device in 0...1 {
+                    XCTAssertEqual(
+                        try fleet.shell(device, "SELECT n, v FROM tag"), rows == .mine ? shown : "samer|later\n",
+                        "\(rows), \(leaver)")
+                }
+                XCTAssertEqual(try stays.status().tablesApart, [])
+                XCTAssertEqual(try joined.verify(deep: true).differences, [])
+            }
+        }
+    }
+
+    /// Without integer keys there is nothing to remember, and no file.
+    func testADatabaseWithoutIntegerKeysLeavesNoFile() throws {
+        let fleet = try Fleet.two("CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, x); INSERT INTO t VALUES (1, 'a')")
         try fleet.settle()
         XCTAssertNil(try fleet.replicas[1].leave().rememberedKeys)
         XCTAssertFalse(FileManager.default.fileExists(atPath: keysFile(fleet)))
@@ -90,17 +237,40 @@ final class RememberedKeysTests: XCTestCase {
         }
     }
 
-    func testRememberedKeysTakeTheirObjectsFromOtherKeys() {
+    func testRememberedKeysStandForAllRowsOfATable() throws {
         let container = ContainerID(high: 1, low: 1)
-        let (first, second, third) = (
-            ObjectID(high: 1, low: 1), ObjectID(high: 1, low: 2), ObjectID(high: 1, low: 3)
-        )
+        func object(_ low: UInt64) -> ObjectID { ObjectID(high: 1, low: low) }
         var keys = RememberedKeys(container: container)
         var table = RememberedKeys.Table()
-        (table.objects, table.own) = (["1": second.hex], [3])
-        keys.tables["t"] = table
-        let applied = keys.applied(to: ["t": [.integer(1): first, .integer(2): second, .integer(3): third]])
-        XCTAssertEqual(applied, ["t": [.integer(1): second]])
+        for (key, id) in [(Int64.min, 9), (-3, 5), (1, 2), (2, 3), (3, 4), (4, 9), (Int64.max, 10)] as [(Int64, UInt64)]
+        {
+            table.append(key, object(id))
+        }
+        XCTAssertEqual(table.runs.map(\.count), [1, 1, 3, 1, 1])
+        keys.tables = ["t": table, "none": RememberedKeys.Table()]
+        XCTAssertEqual(keys.count, 7)
+        keys = try JSONDecoder().decode(RememberedKeys.self, from: JSONEncoder().encode(keys))
+        let others: [FieldValue: ObjectID] = [.integer(1): object(1), .integer(5): object(3)]
+        let applied = keys.applied(to: ["t": others, "none": others, "unknown": others])
+        XCTAssertEqual(applied["unknown"], others)
+        XCTAssertEqual(applied["none"], [:])
+        XCTAssertEqual(
+            applied["t"],
+            [
+                .integer(.min): object(9), .integer(-3): object(5), .integer(1): object(2), .integer(2): object(3),
+                .integer(3): object(4), .integer(4): object(9), .integer(.max): object(10),
+            ])
+    }
+
+    func testDamagedRunsAreRefused() throws {
+        let hex = ObjectID(high: 1, low: 1).hex
+        for text in [
+            "", "1 1", "1 0 \(hex)", "1 -1 \(hex)", "x 1 \(hex)", "1 1 12", "9223372036854775807 2 \(hex)",
+            "1 9223372036854775807 \(hex)",
+        ] {
+            let json = Data("{\"container\":\"c\",\"tables\":{\"t\":{\"runs\":[\"\(text)\"]}}}".utf8)
+            XCTAssertThrowsError(try JSONDecoder().decode(RememberedKeys.self, from: json), text)
+        }
     }
 }
 
