@@ -85,6 +85,17 @@ struct StoreExamination {
                     .note, "database", "\(status.hidden) rows are hidden, because the schema would refuse them.",
                     advice: "They come back when what they wait for does. `ferry conflicts` shows them."))
         }
+        for obstacle in try replica.store.keylessObstacles() {
+            let terms = obstacle.terms.joined(separator: ", ")
+            report.add(
+                .init(
+                    .warning, "table \(obstacle.table)",
+                    "\(DoctorReport.count(obstacle.hidden, "row")) of other devices cannot be shown here: a row with NULL in its key, which "
+                        + "stays on this device, has the same \(terms).",
+                    advice:
+                        "Give the row here a key, or another \(terms), or delete it. It is among these: \(obstacle.query)"
+                ))
+        }
         for apart in try replica.tablesApart(replica.store.reading()) {
             report.add(.init(.warning, "table \(apart.table)", apart.problem, advice: TableApart.advice))
         }

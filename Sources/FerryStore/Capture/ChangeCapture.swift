@@ -29,8 +29,8 @@ struct ChangeCapture {
         var touched: [TouchedObject]
         /// Mapped tables with keys without an owner that rows still refer to.
         var tablesWithLostKeys: Set<Int> = []
-        /// Number of rows with a NULL in their key, impossible to identify and therefore local; and the tables of such
-        /// rows.
+        /// Number of inserted rows with a NULL in their key, impossible to identify and therefore local; and the tables with changes of
+        /// such rows.
         var rowsWithoutKey: Int
         var keylessTables: Set<Int>
         /// True if no pending change is left.
@@ -65,7 +65,8 @@ struct ChangeCapture {
         {
             try empty(deletions.tablesWithBeforeImages, through: end, isLast: isLast)
             return Result(
-                tables: deletions.tables, touched: deletions.touched, rowsWithoutKey: 0, keylessTables: [],
+                tables: deletions.tables, touched: deletions.touched, rowsWithoutKey: 0,
+                keylessTables: deletions.keylessTables,
                 isLast: isLast)
         }
         let log = try PendingLog(access, through: end, &clock)

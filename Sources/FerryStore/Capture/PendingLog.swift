@@ -17,7 +17,7 @@ struct PendingLog {
     }
 
     private(set) var changes: [Change] = []
-    /// Number of insertions of rows with a NULL in their key; and the tables with such rows.
+    /// Number of insertions of rows with a NULL in their key; and the tables with changes of such rows.
     private(set) var rowsWithoutKey = 0
     private(set) var keylessTables: Set<Int> = []
     /// The tables with before-images of the read pending changes.
@@ -51,7 +51,7 @@ struct PendingLog {
             let key = (0..<table.keyColumns.count).map { row.value(Column.key + Int32($0)) }
             if key.contains(.null) {
                 if event == .insert { rowsWithoutKey += 1 }
-                if event != .delete { keylessTables.insert(number) }
+                keylessTables.insert(number)
                 return
             }
             // A row without the former key belongs only to the next generation (`GenerationChange`).

@@ -11,6 +11,9 @@ extension AnomalyReason {
         case .refused:
             switch RefusalCause(names: names) {
             case .schema(let message): return message
+            case .keylessRow(let terms):
+                return
+                    "a row with NULL in its key, which stays on this device, has the same \(terms.joined(separator: ", "))"
             case .takenKey: return "its key is taken by another row"
             case .unknownKey: return "what identifies its row is not known"
             }

@@ -32,6 +32,8 @@ extension StoreSession {
             // A key passed to a different object is no operation. Still rows referring to the key may remain.
             try settle(packed.touched, packed.lookups)
             for object in packed.touched where !touched.contains(object.table) { touched.insert(object.table) }
+            // A value may be free now.
+            concerned += try KeylessRows(access).hidden(in: packed.keyless)
             if packed.isLast { break }
         }
         try settle(concerned)
@@ -41,7 +43,7 @@ extension StoreSession {
     private struct Packed {
         /// Objects the rules may have to check.
         var touched: [TouchedObject]
-        /// Tables with rows with a NULL in their key.
+        /// Tables with changes of rows with a NULL in their key.
         var keyless: Set<Int>
         /// True if no pending change is left.
         var isLast: Bool

@@ -78,7 +78,13 @@ final class StoreSession {
     /// Applies the foreign key actions of local tables. Called before the app's hook or a write in the app's name sees
     /// local rows, and in the end.
     func updateLocalTables() throws {
-        touchedNames += try LocalTableUpkeep(access).settle()
+        while true {
+            let names = try LocalTableUpkeep(access).settle()
+            if names.isEmpty { return }
+            touchedNames += names
+            // A row with a NULL in its key may have given up a value.
+            try settle(KeylessRows(access).hidden(in: Set(names.compactMap { access.registry.table(called: $0)?.id })))
+        }
     }
 
     /// Settles everything that the transaction owes, as its last act.

@@ -35,6 +35,11 @@ struct AnomalyCauses {
     /// The columns and expressions of a claim's index; none for the key.
     private func names(of claim: RuleClaim, _ table: TrackedTable) -> [String] {
         guard let place = claim.index else { return [] }
-        return table.uniqueIndexes[place].terms.map { $0.column.map { table.columns[$0].name } ?? $0.expression ?? "" }
+        return Self.names(of: table.uniqueIndexes[place], table)
+    }
+
+    /// The columns and expressions of an index.
+    static func names(of index: TrackedUniqueIndex, _ table: TrackedTable) -> [String] {
+        index.terms.map { $0.column.map { table.columns[$0].name } ?? $0.expression ?? "" }
     }
 }

@@ -42,7 +42,8 @@ extension RegionWriter {
             try !state.shown.isAnomalous
             ? nil : AnomalyCauses(access).reason(for: object, joinedBy: region.cause(of: object))
         try access.anomalies.record(
-            object.token, reason, tokens: reason == nil ? [] : anomalyTokens(object), check: shownCheck(object, state))
+            object.token, reason, tokens: reason == nil ? [] : anomalyTokens(object),
+            check: reason == nil ? 0 : toldCheck(object, state.shown))
         if object.outcome == .gone { try TombstoneParentKeys(access).note(state, object.table) }
         // A later row with the integer has the same claim, and no row shows the claim.
         if try givenKeys.areAny(in: values, object.table) {
@@ -50,16 +51,30 @@ extension RegionWriter {
         }
     }
 
+    /// The checksum of how an object is shown, as other devices hear of it: a row that stays on this device hides nothing then.
+    private func toldCheck(_ object: RegionObject, _ shown: Visibility) throws -> UInt64 {
+        guard let assumed, let other = assumed[object.token] else { return try shownCheck(object, shown) }
+        var shown = Visibility.hidden
+        if other.isShown {
+            shown = isAnomalous(other, other.values) ? .anomalousRow : .row
+        } else if other.isJoined {
+            shown = .joined
+        } else if other.outcome == .gone {
+            shown = .none
+        }
+        return try RegionWriter(access, assumed).shownCheck(other, shown)
+    }
+
     /// The checksum of how an object is shown.
-    private func shownCheck(_ object: RegionObject, _ state: ObjectState) throws -> UInt64 {
+    private func shownCheck(_ object: RegionObject, _ shown: Visibility) throws -> UInt64 {
         let checks = access.objects(of: object.table.id).shownChecks
-        switch state.shown {
+        switch shown {
         case .none, .row: return 0
         case .hidden: return checks.ofHidden(object.token.id)
         case .joined: return checks.ofJoined(object.token.id, to: (object.representative ?? object).token.id)
         case .anomalousRow: break
         }
-        let isDeleted = !state.registers.isAlive
+        let isDeleted = !object.state.registers.isAlive
         let row = region.displayedRow(of: object)
         var shown: [(column: Int, value: FieldValue)] = []
         for column in object.table.localColumns {

@@ -10,11 +10,14 @@ import FerrySchema
 struct RegionWriter {
     let access: StoreAccess
     let region: DependencyRegion
+    /// The same objects, solved as if no row stayed on this device; `nil` if no such row is in the way of an object.
+    let assumed: DependencyRegion?
     let givenKeys: GivenKeys
     private var connection: SQLConnection { access.connection }
 
-    init(_ access: StoreAccess, _ region: DependencyRegion) {
+    init(_ access: StoreAccess, _ region: DependencyRegion, assumed: DependencyRegion? = nil) {
         self.access = access
+        self.assumed = assumed
         givenKeys = GivenKeys(access)
         self.region = region
     }
@@ -35,6 +38,8 @@ struct RegionWriter {
         var values: [LearnedClaims.TakenValue] = []
         /// For all objects of the rows.
         var reasons: [RowToken: RefusalCause] = [:]
+        /// For all objects of rows with a value of a row with a NULL in its key: the rules cannot decide between the two.
+        var keyless: [RowToken: RefusalCause] = [:]
     }
 
     /// Thrown if the schema refuses rows outside of the region that refer to an object of the region by its new key. The
@@ -132,8 +137,12 @@ struct RegionWriter {
         var rows = TakenRows()
         let search = TakenValues(access, region)
         for (object, message) in taken {
-            rows.values += try search.find(object, rowValues(object))
-            for member in object.members { rows.reasons[member.token] = .schema(message) }
+            let found = try search.find(object, rowValues(object))
+            rows.values += found.values
+            for member in object.members {
+                rows.reasons[member.token] = .schema(message)
+                rows.keyless[member.token] = found.keylessRow
+            }
         }
         return rows
     }

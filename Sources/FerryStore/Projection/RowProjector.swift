@@ -116,7 +116,11 @@ struct RowProjector {
             for (token, reason) in refused { region[token]?.refusal = reason }
             try region.solve(with: rest, beyond: Self.growth * seeds.count)
             do {
-                written += try access.savepoint { try RegionWriter(access, region).write() }
+                let assumed = try withoutKeylessRows(region, refused) {
+                    DependencyRegion(
+                        access, formerRows: formerRows, wantedKeys: wantedKeys, learned: learned, unsolved: unsolved)
+                }
+                written += try access.savepoint { try RegionWriter(access, region, assumed: assumed).write() }
                 return region
             } catch let refusal as RegionWriter.Refused {
                 // A refused object stays refused. With its row gone, further rows may be shown.
@@ -124,7 +128,8 @@ struct RowProjector {
             } catch let taken as RegionWriter.TakenRows {
                 // Values equal in SQLite count as equal. If nothing more can be learned, the oldest object keeps the
                 // value.
-                var isNews = false
+                refused.merge(taken.keyless) { $1 }
+                var isNews = !taken.keyless.isEmpty
                 for value in taken.values where learned.learn(value) { isNews = true }
                 if !isNews { refused.merge(taken.reasons) { $1 } }
             } catch let others as RegionWriter.OtherKeys {
@@ -135,5 +140,18 @@ struct RowProjector {
                 outside.formUnion(refusal.rows)
             }
         }
+    }
+
+    /// The region's objects, solved as if no row with a NULL in its key were in the way; `nil` if none is.
+    private func withoutKeylessRows(
+        _ region: DependencyRegion, _ refused: [RowToken: RefusalCause], _ make: () -> DependencyRegion
+    ) throws -> DependencyRegion? {
+        func isKeyless(_ cause: RefusalCause) -> Bool { if case .keylessRow = cause { true } else { false } }
+        guard refused.values.contains(where: isKeyless) else { return nil }
+        let assumed = make()
+        for object in region.objects { try assumed.add(object.token) }
+        for (token, reason) in refused where !isKeyless(reason) { assumed[token]?.refusal = reason }
+        try assumed.solve()
+        return assumed
     }
 }

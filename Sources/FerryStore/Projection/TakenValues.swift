@@ -15,9 +15,16 @@ struct TakenValues {
         uniqueClaims = UniqueClaims(access)
     }
 
+    /// The rows in the way of a refused row.
+    struct Found {
+        var values: [LearnedClaims.TakenValue] = []
+        /// For a row without an object: a row with a NULL in its key.
+        var keylessRow: RefusalCause?
+    }
+
     /// The rows holding a value the refused row would need under any UNIQUE index.
     /// - Parameter row: the refused row's local values by column.
-    func find(_ object: RegionObject, _ row: [(column: Int, value: FieldValue)]) throws -> [LearnedClaims.TakenValue] {
+    func find(_ object: RegionObject, _ row: [(column: Int, value: FieldValue)]) throws -> Found {
         let table = object.table
         var local: ColumnValues = [:]
         for (column, value) in row { local[column] = value }
@@ -27,11 +34,12 @@ struct TakenValues {
         let key = object.state.key.first
         let owner = UniqueClaims.Owner(object.token.id, key: table.isMapped ? key : nil)
         let claims = try uniqueClaims.claims(table, region.displayedRow(of: object).values, of: object.owner)
-        var found: [LearnedClaims.TakenValue] = []
+        var found = Found()
         for (place, index) in table.uniqueIndexes.enumerated() {
             for holder in try uniqueClaims.holders(table, place, showing: local, of: owner) {
+                if holder.contains(.null) { found.keylessRow = .keylessRow(AnomalyCauses.names(of: index, table)) }
                 guard let token = try token(of: holder, table), token != object.token else { continue }
-                found.append(
+                found.values.append(
                     .init(
                         refused: object.token, holder: token,
                         claims: (
@@ -40,7 +48,7 @@ struct TakenValues {
                         ), index: place, hidesLosers: index.hidesLosers))
             }
         }
-        if !table.isMapped, let holder = try holderOfKey(object, table) { found.append(holder) }
+        if !table.isMapped, let holder = try holderOfKey(object, table) { found.values.append(holder) }
         return found
     }
 

@@ -24,7 +24,8 @@ struct AnomalyReason: Hashable {
     var columns: [String] {
         switch kind {
         case .waiting, .missing, .clearedReference, .outranked, .joined: names
-        case .refused, .heldBack, .joining, .resolvedKey, .awaitingApp, .outdated: []
+        case .refused: if case .keylessRow(let terms) = RefusalCause(names: names) { terms } else { [] }
+        case .heldBack, .joining, .resolvedKey, .awaitingApp, .outdated: []
         }
     }
 }
@@ -33,24 +34,29 @@ struct AnomalyReason: Hashable {
 enum RefusalCause: Equatable {
     /// SQLite's message.
     case schema(String)
+    /// A row with a NULL in the key, which stays on this device, has the same UNIQUE value. The columns or expressions of the index.
+    case keylessRow([String])
     /// A different row has the key.
     case takenKey
     /// The values that identify the row are not known.
     case unknownKey
 
-    /// SQLite's message; or an empty name and the case.
+    /// SQLite's message; or an empty name, the case, and what the case is about.
     var names: [String] {
         switch self {
         case .schema(let message): [message]
+        case .keylessRow(let terms): ["", "keylessRow"] + terms
         case .takenKey: ["", "takenKey"]
         case .unknownKey: ["", "unknownKey"]
         }
     }
 
     init(names: [String]) {
-        switch names.last {
-        case "takenKey" where names.count == 2: self = .takenKey
-        case "unknownKey" where names.count == 2: self = .unknownKey
+        let kind = names.count > 1 && names[0].isEmpty ? names[1] : nil
+        switch kind {
+        case "keylessRow": self = .keylessRow(Array(names.dropFirst(2)))
+        case "takenKey": self = .takenKey
+        case "unknownKey": self = .unknownKey
         default: self = .schema(names.first ?? "")
         }
     }

@@ -25,6 +25,9 @@ extension Store {
         }
     }
 
+    /// Returns rows with a NULL in their key that keep rows of other devices from being shown.
+    package func keylessObstacles() throws -> [KeylessObstacle] { try readAccess { try KeylessRows($0).obstacles() } }
+
     /// Returns UNIQUE indexes of the container's newest schema that this database lacks, with rows here against them.
     package func foreignUniqueIndexes() throws -> [ForeignUniqueIndex] {
         try readAccess { access in

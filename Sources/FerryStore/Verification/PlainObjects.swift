@@ -56,7 +56,7 @@ struct PlainObjects {
         } while hasNews
         var findings = VerificationReport()
         let comparison = try RowComparison(
-            access, StoredState(regionTables), outcomes, model.schema, model.rows.equality)
+            access, StoredState(regionTables), .init(here: outcomes), model.schema, model.rows.equality)
         comparison.compareObjects(&findings)
         try progress?.begin(of: tables.map(\.table), access.connection)
         for (place, table) in tables.enumerated() {

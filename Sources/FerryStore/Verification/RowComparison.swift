@@ -11,6 +11,8 @@ struct RowComparison {
     /// True if the store keeps checksums of how objects are shown.
     private let tellsRows: Bool
     private let outcomes: [ModelOutcome]
+    /// The outcomes that other devices hear of: without the rows that stay on this device (`KeylessRows`).
+    private let told: [ModelOutcome]
     /// Representatives whose rows stand for further objects.
     private var joining: Set<RowToken> = []
     /// The store's list of anomalies: by table, the object and the kind.
@@ -22,18 +24,25 @@ struct RowComparison {
     /// The stored digests by table: sum of object checksums and number of living objects, and the same for anomalies.
     private let digests: [Int: StateDigests.Change]
 
-    /// - Parameter outcomes: outcomes of all objects in the order of the stored tables.
+    /// The outcomes of all objects, in the order of the stored tables.
+    struct Outcomes {
+        var here: [ModelOutcome]
+        /// `nil` for the same.
+        var told: [ModelOutcome]?
+    }
+
     init(
-        _ access: StoreAccess, _ stored: StoredState, _ outcomes: [ModelOutcome], _ schema: ModelSchema,
+        _ access: StoreAccess, _ stored: StoredState, _ outcomes: Outcomes, _ schema: ModelSchema,
         _ equality: ModelEquality
     ) throws {
         self.stored = stored
         self.schema = schema
         self.equality = equality
-        self.outcomes = outcomes
+        self.outcomes = outcomes.here
+        told = outcomes.told ?? outcomes.here
         var place = 0
         for table in stored.tables {
-            for outcome in outcomes[place..<place + table.objects.count] {
+            for outcome in outcomes.here[place..<place + table.objects.count] {
                 guard case .joined(let representative) = outcome else { continue }
                 joining.insert(RowToken(table: table.table.id, id: representative))
             }
@@ -80,7 +89,7 @@ struct RowComparison {
             for object in table.objects {
                 compare(object, isGiven ? nil : outcomes[place], table.table, checks, &report)
                 digest.add(StateDigests.Change(from: 0, to: object.check))
-                if !isGiven { compare(object, outcomes[place], table.table, shownChecks, &report) }
+                if !isGiven { compareTold(object, place, table.table, shownChecks, &report) }
                 add(object.plain.id, table.table, to: &digest)
                 place += 1
             }
@@ -101,7 +110,7 @@ struct RowComparison {
             let (checks, shownChecks) = (ObjectChecksums(table.table), VisibilityChecksums(table.table))
             for object in table.objects {
                 compare(object, outcomes[place], table.table, checks, &report)
-                compare(object, outcomes[place], table.table, shownChecks, &report)
+                compareTold(object, place, table.table, shownChecks, &report)
                 place += 1
             }
         }
@@ -184,14 +193,18 @@ struct RowComparison {
     }
 
     /// Compares the stored checksum with the expected display. A wrong mark or a lost row is reported elsewhere.
-    private func compare(
-        _ object: StoredState.Object, _ outcome: ModelOutcome, _ table: TrackedTable, _ checks: VisibilityChecksums,
+    /// - Parameter place: the object's position among all objects.
+    private func compareTold(
+        _ object: StoredState.Object, _ place: Int, _ table: TrackedTable, _ checks: VisibilityChecksums,
         _ report: inout VerificationReport
     ) {
+        let outcome = outcomes[place]
         let isLost = object.shown.hasRow && object.row == nil
         if !tellsRows || isLost || object.shown != mark(object, outcome, table) { return }
+        let isListed = listed[table.id]?[object.plain.id] != nil
         let expected =
-            switch outcome {
+            switch told[place] {
+            case _ where !isListed: UInt64(0)
             case .gone: UInt64(0)
             case .waits, .outranked, .refused: checks.ofHidden(object.plain.id)
             case .joined(let representative): checks.ofJoined(object.plain.id, to: representative)

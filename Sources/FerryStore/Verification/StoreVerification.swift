@@ -89,11 +89,13 @@ struct StoreVerification {
             stored.tables.map { (foldedName($0.table.name), $0.referredKeys) }
         ) { first, _ in first }
         rows.claims = nil
-        let outcomes = try rows.outcomes(
-            of: stored.tables.flatMap { $0.objects.map(\.plain) },
-            given: tables.reasons.isEmpty ? [:] : given(stored, schema))
+        let objects = stored.tables.flatMap { $0.objects.map(\.plain) }
+        let given = try tables.reasons.isEmpty ? [:] : given(stored, schema)
+        let told = try rows.outcomes(of: objects, given: given)
+        let held = try heldByKeylessRows(stored)
+        let outcomes = try held.isEmpty ? told : rows.outcomes(of: objects, given: given.merging(held) { $1 })
         report.deep = true
-        try RowComparison(access, stored, outcomes, schema, rows.equality).compare(
+        try RowComparison(access, stored, .init(here: outcomes, told: told), schema, rows.equality).compare(
             &report, without: Set(tables.reasons.keys.map { schema.tables[$0].name }))
         try compareIdentities(stored, schema, identity, &report)
         if let failure = rows.equality.failure { throw failure }
@@ -108,6 +110,8 @@ struct StoreVerification {
         }
         if !access.fastPaths.contains(.plainObjects) { return decline(.off) }
         if report.hasFindings || !report.unchecked.isEmpty { return decline(.difference) }
+        // The general path computes such rows twice.
+        if try !KeylessRows(access).hidden().isEmpty { return decline(.anomalies) }
         var found = report
         var objects = try PlainObjects(access, model, progress)
         if let reason = try objects.compare(&found) { return decline(reason) }
@@ -132,6 +136,22 @@ struct StoreVerification {
                         problem: "is known under the ID of another key: changes of both may become one"))
             }
         }
+    }
+
+    /// The objects that a row of this device alone keeps from being shown, by position among all objects.
+    private func heldByKeylessRows(_ stored: StoredState) throws -> [Int: GivenOutcome] {
+        let keyless = KeylessRows(access)
+        let hidden = try Set(keyless.hidden().filter(keyless.isHeld))
+        var held: [Int: GivenOutcome] = [:]
+        if hidden.isEmpty { return held }
+        var place = 0
+        for table in stored.tables {
+            for object in table.objects {
+                if hidden.contains(RowToken(table: table.table.id, id: object.plain.id)) { held[place] = .hidden }
+                place += 1
+            }
+        }
+        return held
     }
 
     /// The state's outcomes for objects of tables that cannot be checked, by position among all objects.

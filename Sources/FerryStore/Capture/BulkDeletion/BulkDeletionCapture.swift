@@ -34,6 +34,7 @@ struct BulkDeletionCapture {
     private let owners: FormerOwners
     private var deletions: [Int: Deletions] = [:]
     private var tablesWithBeforeImages: Set<Int> = []
+    private var keylessTables: Set<Int> = []
     /// The portable key of the row being read.
     private var scratch: [FieldValue] = []
 
@@ -48,6 +49,8 @@ struct BulkDeletionCapture {
         /// An object of each table. No object needs the rules.
         var touched: [TouchedObject]
         var tablesWithBeforeImages: Set<Int>
+        /// The tables with deleted rows that had a NULL in their key.
+        var keylessTables: Set<Int>
     }
 
     /// Packs the pending changes up to `end`. Call once, and only without retained rows.
@@ -115,6 +118,7 @@ struct BulkDeletionCapture {
             let value = note.value(PendingTable.Column.key + Int32(slot))
             if case .null = value {
                 // A row without a key stayed on this device.
+                keylessTables.insert(table.id)
                 deletions.keys.removeSubrange(first...)
                 return
             }
@@ -191,7 +195,8 @@ struct BulkDeletionCapture {
     // MARK: Writing
 
     private func write(_ clock: inout HybridClock) throws -> Outcome {
-        var outcome = Outcome(tables: [], touched: [], tablesWithBeforeImages: tablesWithBeforeImages)
+        var outcome = Outcome(
+            tables: [], touched: [], tablesWithBeforeImages: tablesWithBeforeImages, keylessTables: keylessTables)
         for table in access.registry.parentsFirst {
             guard let rows = deletions[table.id], !rows.objects.isEmpty else { continue }
             var writer = try BulkDeletionWriter(access, rows, owners)
