@@ -189,9 +189,14 @@ extension ModelState {
     /// The value for SQLite: a reference becomes a number standing for the object.
     package func local(_ value: FieldValue, _ column: ModelSchema.Column) -> FieldValue {
         guard case .reference(let id) = value else { return value }
-        guard let parent = column.reference, let object = places[parent][id] else { return .integer(0) }
+        guard let parent = column.reference, let object = places[parent][id] else { return Self.number(ofMissing: id) }
         let key = schema.tables[parent].mappedKey.map { schema.tables[parent].columns[$0] }
         return key.map { localKey(object, $0) } ?? .integer(0)
+    }
+
+    /// A number for an object that is not there: another one than for any other object.
+    private static func number(ofMissing id: ObjectID) -> FieldValue {
+        .integer(1 << 60 | Int64(((id.high ^ id.low) &* 0x9e37_79b9_7f4a_7c15) >> 4))
     }
 
     /// The value an index uses for an object: a reference to the object itself becomes its key.

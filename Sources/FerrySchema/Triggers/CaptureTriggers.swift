@@ -4,6 +4,9 @@ import FerrySQL
 /// The triggers recording changes: plain SQL with functions present in every SQLite, so any process can run them.
 package struct CaptureTriggers {
     package let table: TrackedTable
+    /// True if the app has triggers that run before insertions or updates of the table. Such a trigger may give a row the UNIQUE value
+    /// that the statement then displaces, after Ferry's triggers have looked for the holder.
+    private let areWritesPreceded: Bool
 
     /// The time of the write, in the app's own transaction. `julianday('now')` is the cheapest clock in SQLite.
     private static let now = "julianday('now')"
@@ -203,6 +206,7 @@ package struct CaptureTriggers {
             updateBody += recordHolder(index, newRow, where: notSelf("OLD"))
         }
         updateBody += recordKeyHolder()
+        if areWritesPreceded, !table.uniqueIndexes.isEmpty { updateBody += recordItself }
         var result: [String] = []
         if !insertBody.isEmpty { result.append(trigger("displace_insert", "BEFORE INSERT", insertBody)) }
         let condition = updateCondition
@@ -319,6 +323,17 @@ package struct CaptureTriggers {
         return "coalesce(\(value), (\(text)))"
     }
 
+    /// The row that an update gives a UNIQUE value, with its former values.
+    private var recordItself: [String] {
+        let values = table.localColumns.map { ", OLD.\(quoted($0.name))" }.joined()
+        let condition = [keyStayed, isOfGeneration("OLD")].compactMap { $0 }.map { "(\($0))" }.joined(
+            separator: " AND ")
+        return [
+            note(.examine, "OLD", where: keyStayed),
+            "INSERT INTO \(table.beforeImageTable)(sequence\(oldColumns)) SELECT last_insert_rowid()\(values) WHERE \(condition);",
+        ]
+    }
+
     private func recordKeyHolder() -> [String] { recordRows(isKeyHolder + [notSelf("OLD")]) }
 
     package func notSelf(_ row: String) -> String {
@@ -374,7 +389,8 @@ package struct CaptureTriggers {
         }
     }
 
-    package init(table: TrackedTable) {
+    package init(table: TrackedTable, areWritesPreceded: Bool = false) {
         self.table = table
+        self.areWritesPreceded = areWritesPreceded
     }
 }

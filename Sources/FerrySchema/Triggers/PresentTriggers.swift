@@ -16,6 +16,8 @@ package struct PresentTriggers {
     private var own: [Int: [Entry]] = [:]
     /// The position of the app's last trigger, by the folded name of the trigger's table.
     private var lastOfApp: [String: Int] = [:]
+    /// The folded names of tables with a trigger of the app that runs before an insertion or update.
+    private var preceded: Set<String> = []
 
     package init(_ connection: SQLConnection) throws {
         try connection.forEachRow(
@@ -27,8 +29,16 @@ package struct PresentTriggers {
                 own[number, default: []].append(entry)
             } else {
                 lastOfApp[entry.table] = entry.place
+                if let text = TriggerText(entry.text), text.time == "BEFORE", text.event != .delete {
+                    preceded.insert(entry.table)
+                }
             }
         }
+    }
+
+    /// The triggers that a table needs beside the app's triggers.
+    package func needed(by table: TrackedTable) -> [String] {
+        CaptureTriggers(table: table, areWritesPreceded: preceded.contains(foldedName(table.localName))).statements
     }
 
     /// The numbers of all tables recorded by Ferry's triggers, wherever the triggers are.

@@ -92,7 +92,7 @@ struct Tracking {
         return try registry.tables.values.contains { table in
             guard table.isLocal else { return false }
             if table.hasKeyOfItsOwn {
-                return try !present.get().have(CaptureTriggers(table: table).statements, noting: table)
+                return try !present.get().have(present.get().needed(by: table), noting: table)
             }
             var names: [String] = []
             if NondeterministicDefaults(table: table).areAny { names.append(NondeterministicDefaults.updateTrigger) }
@@ -304,7 +304,7 @@ struct Tracking {
     private func makeTriggers(
         _ table: TrackedTable, _ present: PresentTriggers, _ renamed: ColumnOrigins.Renamed, written: Set<Int>
     ) throws -> Bool {
-        let statements = CaptureTriggers(table: table).statements
+        let statements = present.needed(by: table)
         let areThere = present.are(statements, of: table)
         if !areThere { try drop(present.names(ofTable: table.id)) }
         let added = try BeforeImageTable(table, connection).alter(renamed)

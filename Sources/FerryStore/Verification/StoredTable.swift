@@ -108,7 +108,7 @@ final class StoredTable {
         var rows: [[FieldValue]: [FieldValue]] = [:]
         let names = (table.keyColumns + table.localColumns.map(\.name)).map(quoted).joined(separator: ", ")
         try access.connection.forEachRow("SELECT \(names) FROM \(table.rows)") { row in
-            rows[(0..<width).map { row.value($0) }] = table.localColumns.indices.map { row.value(width + Int32($0)) }
+            rows[(0..<width).map { row.keyValue($0) }] = table.localColumns.indices.map { row.value(width + Int32($0)) }
         }
         return rows
     }
@@ -124,7 +124,7 @@ final class StoredTable {
         if isGiven { return try givenRows().keys.forEach(body) }
         let keys = table.keyColumns.map(quoted).joined(separator: ", ")
         try access.connection.forEachRow("SELECT \(keys) FROM \(table.rows)") { row in
-            body((0..<width).map { row.value($0) })
+            body((0..<width).map { row.keyValue($0) })
         }
     }
 
@@ -175,12 +175,12 @@ final class StoredTable {
             if table.isMapped, !statement.isNull(5) { entry.referredKey = statement.value(5) }
             return entry
         }
-        entry.key = (0..<width).map { statement.value(5 + $0) }
+        entry.key = (0..<width).map { statement.keyValue(5 + $0) }
         if entry.key == [.null] { entry.key = [.blob(id.bytes[...])] }
         guard hasRow else { return entry }
         let start = 5 + width
         // SQLite may take two keys for equal that are not the same.
-        guard entry.key.indices.allSatisfy({ statement.value(start + Int32($0)) == entry.key[$0] }) else {
+        guard entry.key.indices.allSatisfy({ statement.keyValue(start + Int32($0)) == entry.key[$0] }) else {
             return entry
         }
         entry.row = table.localColumns.indices.map { statement.value(start + width + Int32($0)) }
@@ -286,6 +286,14 @@ final class KeyedObjects {
     }
 
     private func form(_ value: FieldValue) -> FieldValue { equality.form(equality.kept(value, in: column), collation) }
+}
+
+extension SQLStatement {
+    /// A value of a key. SQLite takes −0.0 and 0.0 for the same, so no trigger tells of a change from one to the other.
+    fileprivate func keyValue(_ column: Int32) -> FieldValue {
+        let value = value(column)
+        return value == .real(-0.0) ? .real(0.0) : value
+    }
 }
 
 extension TrackedTable {
