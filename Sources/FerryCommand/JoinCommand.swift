@@ -183,7 +183,7 @@ struct JoinCommand: DatabaseCommand {
         try console.say()
         try console.say(
             "Only the integer keys say that \(Wording.count(assumed, "row", "rows")) here and in the container are the same: no "
-                + "\(argument.database)-ferry-keys of `ferry leave` lies beside the database. Where both sides have inserted a row under "
+                + "\(argument.database)-ferry-keys of this container lies beside the database. Where both sides have inserted a row under "
                 + "the same integer, the two "
                 + (report.dryRun
                     ? "would count as one." : "count as one; `ferry conflicts` has the values that are not shown."))

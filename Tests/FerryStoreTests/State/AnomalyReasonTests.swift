@@ -22,7 +22,8 @@ final class AnomalyReasonTests: XCTestCase {
 
     func testEveryRefusalIsReadAsItWasWritten() {
         let causes: [RefusalCause] = [
-            .takenKey, .unknownKey, .schema("CHECK constraint failed: lo < hi"), .schema("takenKey"), .schema(""),
+            .takenKey, .unknownKey, .keylessRow(["a", "lower(b)"]), .keylessRow(["takenKey"]),
+            .schema("CHECK constraint failed: lo < hi"), .schema("takenKey"), .schema(""),
         ]
         for cause in causes { XCTAssertEqual(RefusalCause(names: cause.names), cause) }
     }
