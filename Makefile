@@ -64,7 +64,7 @@ simulate: setup ## Play simulated lives of a container until one fails (SEED=7 D
 # `make test` takes a part of the points. Here they are all taken, with each kind of loss.
 crash: setup ## Fail and kill Ferry at every call that writes, all of them, for hours
 	FERRY_CRASH_POINTS=1000000 FERRY_FAULT_CALLS=1000000 Scripts/test \
-		--filter 'CrashPointTests|SealedCrashTests|SealedDatabaseCrashTests|SQLiteFaultTests|KilledProcessTests|PublicationCrashTests|FaultVFSTests'
+		--filter 'CrashPointTests|SealedCrashTests|SealedDatabaseCrashTests|RemoteContentCrashTests|SQLiteFaultTests|KilledProcessTests|PublicationCrashTests|FaultVFSTests'
 
 e2e: setup ## Two devices and a real Syncthing, open and sealed: writers, cut connections, conflicted copies, a removal
 	@Scripts/setup syncthing

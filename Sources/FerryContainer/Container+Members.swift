@@ -65,6 +65,15 @@ extension Container {
         try backend.settle(directory)
     }
 
+    /// Removes the records of a device from its own directory, and the directory if it has nothing else. The removal is for good on
+    /// return.
+    package func removeRecords(of device: DeviceID) throws {
+        for name in try records(of: device, maximumCount: .max) { try removeRecord(name, of: device) }
+        try backend.removeLeftovers(in: Self.membersDirectory(of: device))
+        let remains = try remains(of: device)
+        if remains.isEmpty { try remove(remains) }
+    }
+
     /// Reads the bytes of a newcomer's claim; `nil` without a claim.
     /// - Throws: `damagedFile` for a longer file, `inputOutput`.
     package func readClaim(of device: DeviceID) throws -> [UInt8]? {

@@ -297,6 +297,13 @@ package struct Container: Sendable {
     /// Tells the others that a device has new files; as `ContainerBackend.announce`.
     package func announce(_ device: DeviceID) throws { try backend.announce(device) }
 
+    /// True if others may know a device by its log: the place has a segment or a head, or this process's writing of one got no answer.
+    /// The place must know this process's deeds: ask by the container with which the device published.
+    package func mayBeKnown(_ device: DeviceID) throws -> Bool {
+        if backend.isUnanswered(below: Self.directory(of: device)) { return true }
+        return try !segments(of: device).isEmpty || readHead(of: device) != nil
+    }
+
     // MARK: Places
 
     /// The folders to watch for the devices' news, missing folders among them. Empty for a container in no local

@@ -100,6 +100,9 @@ package protocol ContainerBackend: Sendable {
     /// As `announce(_:)`, for devices whose files somebody else brought here.
     func announce(_ devices: [DeviceID]) throws
 
+    /// True if a writing below a directory got no answer: the file may be there, whatever a listing says. Never in a folder.
+    func isUnanswered(below directory: String) -> Bool
+
     /// Ends requests that are under way: they throw. From any thread.
     func interrupt()
 
@@ -132,6 +135,7 @@ extension ContainerBackend {
     package func prefetch(_ names: [String]) {}
     package func announce(_ device: DeviceID) throws {}
     package func announce(_ devices: [DeviceID]) throws {}
+    package func isUnanswered(below directory: String) -> Bool { false }
     package func interrupt() {}
     package func examine() throws -> PlaceExamination? { nil }
     package func prepareForCreation() throws {}

@@ -16,6 +16,10 @@ package struct KeyFile: Sendable {
         package let answerKey: SecretKey
         /// The end of validity by this device's clock, in milliseconds since the Unix epoch.
         package let endMilliseconds: UInt64
+        /// The end of the invitation behind this device's own request.
+        package static let ownEnd = UInt64.max
+        /// True for the invitation behind this device's own request.
+        package var isOwn: Bool { endMilliseconds == Self.ownEnd }
         /// The hash of the bound claim: the invitation lets in only this claim. `nil` before the first claim.
         package var claim: [UInt8]?
 

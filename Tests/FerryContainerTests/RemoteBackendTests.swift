@@ -361,6 +361,23 @@ final class RemoteBackendTests: XCTestCase {
 
     // MARK: Writing
 
+    func testADeviceMayBeKnownWhereAWritingOfItsFileGotNoAnswer() throws {
+        let storage = MemoryStorage()
+        let container = try create(storage)
+        let device = DeviceID(high: 9, low: 1)
+        XCTAssertFalse(try container.mayBeKnown(device))
+        for fault in [MemoryStorage.Fault.refused, .answerLost] {
+            storage.inject(fault, afterRequests: 0)
+            XCTAssertThrowsError(try publish(container, device, 1))
+            XCTAssertTrue(container.backend.isUnanswered(below: Container.directory(of: device)), "\(fault)")
+            XCTAssertTrue(try container.mayBeKnown(device), "\(fault)")
+        }
+        try publish(container, device, 1)
+        XCTAssertFalse(container.backend.isUnanswered(below: Container.directory(of: device)))
+        XCTAssertTrue(try container.mayBeKnown(device))
+        XCTAssertFalse(try container.mayBeKnown(DeviceID(high: 9, low: 2)))
+    }
+
     func testAPublicationWhoseAnswerGotLostIsRecognizedAsItsOwn() throws {
         for honours in [true, false] {
             let storage = MemoryStorage()

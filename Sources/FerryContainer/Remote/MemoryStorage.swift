@@ -9,7 +9,7 @@ package final class MemoryStorage: ObjectStorage {
     }
 
     /// The fault of a request.
-    package enum Fault: Hashable, Sendable {
+    package enum Fault: Hashable, CaseIterable, Sendable {
         /// Nothing is done, and the request fails.
         case refused
         /// The request is done, and the answer gets lost.

@@ -54,6 +54,8 @@ package final class RemoteBackend: ContainerBackend {
         var ahead: [String: (bytes: [UInt8], tag: String)] = [:]
         /// `nil` in place of a file: removed.
         var own: [String: (file: CachedListing.File?, milliseconds: Int64)] = [:]
+        /// Names whose last writing got no answer. The files may be there, or may still come.
+        var unanswered: Set<String> = []
         /// Announced files, missing so far.
         var late: [String: Late] = [:]
     }
@@ -290,7 +292,7 @@ package final class RemoteBackend: ContainerBackend {
         if !isMarker, let file = state.withLock({ $0.listing.file(name) }), file.tag != nil, file.size == bytes.count {
             return
         }
-        switch try storage.put(name, bytes, onlyIfAbsent: true) {
+        switch try put(name, bytes, onlyIfAbsent: true) {
         case .written(let tag): noteWriting(of: name, bytes, tag, isKept: false)
         case .present:
             // The answer to an earlier attempt may have got lost: then these bytes are there.
@@ -318,12 +320,24 @@ package final class RemoteBackend: ContainerBackend {
     package func replace(_ name: String, _ bytes: [UInt8]) throws {
         try checkName(name)
         try listIfNever()
-        guard case .written(let tag) = try storage.put(name, bytes, onlyIfAbsent: false) else {
+        guard case .written(let tag) = try put(name, bytes, onlyIfAbsent: false) else {
             throw FerryError(
                 .inputOutput, "\(describe(name)) cannot be replaced: the storage keeps what is there.",
                 path: describe(name))
         }
         noteWriting(of: name, bytes, tag, isKept: bytes.count <= Self.maximumKeptBytes)
+    }
+
+    /// Writes an object, and remembers the name until the storage answers.
+    private func put(_ name: String, _ bytes: [UInt8], onlyIfAbsent: Bool) throws -> PutAnswer {
+        _ = state.withLock { $0.unanswered.insert(name) }
+        let answer = try storage.put(name, bytes, onlyIfAbsent: onlyIfAbsent)
+        _ = state.withLock { $0.unanswered.remove(name) }
+        return answer
+    }
+
+    package func isUnanswered(below directory: String) -> Bool {
+        state.withLock { $0.unanswered.contains { $0.hasPrefix(directory + "/") } }
     }
 
     package func remove(_ name: String) throws {

@@ -40,7 +40,7 @@ struct JoinAttempt {
                     let leftOut = try store.beginTracking(
                         identity, selection, rowsAreOld: true, sealed: place.beginning)
                     try store.awaitCounting(by: container.devices())
-                    var joining = try JoiningRows(Replica(store, environment: environment), container, options)
+                    var joining = try JoiningRows(newReplica(of: store), container, options)
                     let packed = try joining.pack()
                     return (leftOut, joining, packed)
                 }
@@ -71,18 +71,19 @@ struct JoinAttempt {
                 leftOut = try store.beginTracking(
                     identity, selection, rowsAreOld: true, sealed: place.beginning)
                 try store.awaitCounting(by: container.devices())
-                replica = try Replica(store, environment: environment)
+                replica = try newReplica(of: store)
                 let packed = try store.pass(replaying: [], encode: replica.segmentEncoding(for: identity))
                 sync =
                     isPublishing
                     ? try replica.sync(progress: setup.progress) : try replica.rehearse(container, packed: packed)
             } catch {
-                // The tables were empty and are emptied again, unless other devices may know this device. The join's error says more than
-                // an error of this check.
-                let isKnown = (try? hasPublished(identity.device)) ?? true
-                if !isKnown, try store.identity()?.device == identity.device {
-                    try store.endTracking(emptying: true)
+                // The join's error says more than an error of these checks.
+                guard isPublishing, (try? store.identity())?.device == identity.device else { throw error }
+                if (try? container.mayBeKnown(identity.device)) ?? true {
+                    throw Self.told(error, "The database has joined: `ferry sync` does the rest. ")
                 }
+                // The tables were empty and are emptied again: no other device can know this device.
+                try store.endTracking(emptying: true)
                 throw error
             }
         }
@@ -122,9 +123,18 @@ struct JoinAttempt {
         return notes.isEmpty ? nil : notes
     }
 
-    /// True if the container has a file of a device's log.
-    private func hasPublished(_ device: DeviceID) throws -> Bool {
-        try !container.segments(of: device).isEmpty || container.readHead(of: device) != nil
+    /// A replica of the database, in the place of the attempt.
+    private func newReplica(of store: Store) throws -> Replica {
+        let replica = try Replica(store, environment: environment)
+        replica.goOn(with: container)
+        return replica
+    }
+
+    /// An error with a sentence before its message.
+    private static func told(_ error: any Error, _ sentence: String) -> any Error {
+        guard var error = error as? FerryError else { return error }
+        error.message = sentence + error.message
+        return error
     }
 
     /// Publishes the pre-existing rows. The database already belongs to the container: unpublished rows wait.
@@ -134,11 +144,10 @@ struct JoinAttempt {
             sync.replayed.changes += second.replayed.changes
             sync.replayed.segments += second.replayed.segments
             sync.waiting = second.waiting
-        } catch var error as FerryError {
-            error.message =
-                "The database has joined, and what it brings along waits to be published: `ferry sync` does that. "
-                + error.message
-            throw error
+        } catch {
+            throw Self.told(
+                error,
+                "The database has joined, and what it brings along waits to be published: `ferry sync` does that. ")
         }
     }
 }

@@ -60,6 +60,7 @@ struct NewContainer {
 
     /// Removes the container made by `make`, unless somebody has published into the container.
     static func remove(_ container: Container) throws {
+        try container.refresh(.full)
         guard try container.directories().isEmpty else { return }
         try container.backend.removeDirectory(Container.devicesDirectory)
         try container.backend.remove(ContainerDescription.fileName)

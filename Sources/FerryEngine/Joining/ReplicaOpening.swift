@@ -160,7 +160,7 @@ extension Replica {
         try lock.withLock {
             try refreshIdentity()
             do {
-                var container = try openContainer()
+                var container = try openContainerAfresh()
                 try learn(&container, isForced: true)
                 return false
             } catch let error as FerryError where error.code == .keyMissing || error.code == .notMember {

@@ -58,6 +58,7 @@ package struct ReplicaSetup {
             genesis: membership?.first.hash)
         let leftOut = try store.beginTracking(identity, selection, sealed: membership?.beginning())
         let replica = try Replica(store, environment: environment)
+        replica.goOn(with: container)
         let (sync, withoutKey) = try replica.firstPublication(container, progress)
         let status = try store.status()
         let report = InitReport(

@@ -59,15 +59,17 @@ public final class Enrolment: Sendable {
         if let present = try find(container, genesis, way, path, environment) { return present }
         // Members take these requests for too old, and did not answer in time.
         for former in try all(container, genesis, way, path, environment) { try former.cancel() }
-        let keys = try DeviceKeys(mintedFor: container.id, random: environment.random)
-        _ = try readMembership(container, genesis, keys, environment)
         var code: SecretCode?
         if case .code(let given) = way { code = given }
+        let unused = try code.flatMap { try unusedKeys(byCode: $0, container, genesis, environment) }
+        let keys = try unused ?? DeviceKeys(mintedFor: container.id, random: environment.random)
+        _ = try readMembership(container, genesis, keys, environment)
         let milliseconds = UInt64(max(environment.clock.milliseconds(), 0))
         let claim = try Claim(by: keys, code: code, genesis: genesis, milliseconds: milliseconds)
         // A newcomer keeps the code's keys beside its own keys, bound to the claim: the answer is checked with the code's keys.
         let invitations = code.map {
-            KeyFile.Invitation(code: $0, container: container.id, endMilliseconds: .max, claim: claim.hash)
+            KeyFile.Invitation(
+                code: $0, container: container.id, endMilliseconds: KeyFile.Invitation.ownEnd, claim: claim.hash)
         }
         let file = try KeyFile(
             keys: keys, genesis: genesis.bytes, invitations: invitations.map { [$0] } ?? [])
@@ -181,7 +183,7 @@ public final class Enrolment: Sendable {
         let (membership, keys, record) = try admitted(
             byRecovery: code, unused, container, genesis, environment)
         let attempt = KeyFile.Invitation(
-            code: code, container: container.id, endMilliseconds: .max, claim: record.hash.bytes)
+            code: code, container: container.id, endMilliseconds: KeyFile.Invitation.ownEnd, claim: record.hash.bytes)
         let file = try KeyFile(
             keys: keys, genesis: genesis.bytes, highestEpoch: membership.highestEpoch, invitations: [attempt])
         try environment.keys.save(file)
@@ -382,16 +384,10 @@ public final class Enrolment: Sendable {
     }
 
     /// Ends the enrolment: a database has the device now. The code's keys are forgotten.
-    func end(_ container: Container) throws {
-        if !file.invitations.isEmpty {
-            try environment.keys.save(
-                KeyFile(keys: file.keys, genesis: file.genesis, highestEpoch: file.highestEpoch))
-        }
-        try container.removeClaim(of: device)
-    }
+    func end(_ container: Container) throws { try Self.end(of: device, container, environment.keys) }
 
     /// Reads all records of a container.
-    private static func readMembership(
+    static func readMembership(
         _ container: Container, _ genesis: RecordHash, _ keys: DeviceKeys, _ environment: ReplicaEnvironment
     ) throws -> Membership {
         var membership = Membership(keys: keys, genesis: genesis)

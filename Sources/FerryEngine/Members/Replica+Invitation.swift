@@ -83,6 +83,7 @@ extension Replica {
             let (look, container) = try lookForClaims()
             func isMeant(_ claim: Claim) -> Bool { claim.way == .words && Self.letters(claim.words) == typed }
             guard let claim = look.claims.first(where: isMeant) else {
+                if let answer = try earlierAnswer(container, isMeant) { return answer }
                 if let late = look.lateClaims.first(where: isMeant) {
                     throw FerryError(
                         .nothingFound, LateClaim.sentence(late, now: environment.clock.milliseconds()),
@@ -100,10 +101,29 @@ extension Replica {
         }
     }
 
+    /// What an earlier attempt answered to a device that has not joined so far; `nil` without an answer. A crash may have come before the
+    /// answer was published.
+    private func earlierAnswer(
+        _ container: Container, _ isMeant: (Claim) -> Bool
+    ) throws -> (device: DeviceID, words: String)? {
+        let membership = try requiredMembership()
+        for (device, member) in membership.roster.members.sorted(by: { $0.key < $1.key }) where member.way == .words {
+            // An unreadable claim shows no words.
+            guard let bytes = try? container.readClaim(of: device),
+                let claim = try? Claim(decoding: bytes, container: container.id), claim.device == device,
+                isMeant(claim),
+                let answer = membership.admissions(of: device).first(where: { $0.admission.claim == claim.hash })
+            else { continue }
+            try publishRecords(container)
+            return (device, Enrolment.words(of: answer.record))
+        }
+        return nil
+    }
+
     private static func letters(_ words: String) -> String { words.lowercased().filter(\.isLetter) }
 
     private func lookForClaims() throws -> (look: MemberReader.Look, container: Container) {
-        var container = try openContainer()
+        var container = try openContainerAfresh()
         try learn(&container, isForced: true)
         let look = try MemberReader(container: container, now: environment.clock.milliseconds())
             .look(requiredMembership())

@@ -137,12 +137,13 @@ extension Replica {
         try refreshIdentity()
         do {
             guard var membership = try membership() else { return }
+            try place().refresh(.full)
             let container = try plainContainer()
             let reader = MemberReader(container: container, now: environment.clock.milliseconds())
             try membership.insert(reader.look(membership).records)
             try checkMember(membership)
             // An enrolment was interrupted after the database had become its device.
-            if try container.readClaim(of: identity.device) != nil || !keyFile().invitations.isEmpty { return }
+            if try Enrolment.isOpen(of: identity.device, container, environment.keys) { return }
         } catch let error as FerryError
             where [.keyMissing, .notMember, .notSealed, .containerMismatch].contains(error.code)
         {
@@ -169,6 +170,7 @@ extension Replica {
             }
             var (state, membership) = try enrolment.admission()
             guard case .admitted = state else { throw Enrolment.pending(enrolment.path) }
+            try place().refresh(.full)
             let plain = try Container.open(
                 place(), expecting: ContainerPin(id: identity.container, genesis: membership.genesis))
             let container = try plain.sealed(by: membership.seal())
@@ -203,7 +205,7 @@ extension Replica {
     /// Sends again what this database wrote under still earlier IDs, as far as the members do not have it. Who founded the membership anew
     /// may never have met these IDs. Safe to repeat: what was sent again has stamps of the present ID.
     /// - Returns: the number of repeated changes.
-    private func sendFormerLogs(_ roster: Roster) throws -> Int {
+    func sendFormerLogs(_ roster: Roster) throws -> Int {
         let reading = try store.reading()
         var sent = 0
         for former in reading.formerDevices.dropFirst() where !roster.isReadable(former.device) {

@@ -167,6 +167,7 @@ extension Replica {
         let isSettled = memory.isSettled(at: membership.graph.count)
         if isSettled && look == nil { return [] }
         let count = membership.graph.count
+        let isEnrolling = try !isSettled && isEnrolling(membership, container)
         if !isSettled { try publishRecords(container) }
         if membership.roster.needsUpdate { return [] }
         var admitted: [DeviceID] = []
@@ -179,7 +180,7 @@ extension Replica {
         if membership.graph.count > count {
             container = try container.sealed(by: membership.seal(after: container.seal))
         }
-        memory.noteSettled(at: membership.graph.count)
+        if !isEnrolling { memory.noteSettled(at: membership.graph.count) }
         return admitted
     }
 
@@ -274,6 +275,17 @@ extension Replica {
         try remember(&membership)
         try publishRecords(container)
         return record
+    }
+
+    /// Ends an enrolment whose join or `enrol` was interrupted after the device had published. Before the publication a failed join goes
+    /// back, and needs its enrolment again.
+    /// - Returns: true if the enrolment goes on.
+    private func isEnrolling(_ membership: Membership, _ container: Container) throws -> Bool {
+        guard try Enrolment.isOpen(of: membership.device, container, environment.keys) else { return false }
+        guard try container.mayBeKnown(membership.device) else { return true }
+        _ = try sendFormerLogs(membership.roster)
+        try Enrolment.end(of: membership.device, container, environment.keys)
+        return false
     }
 
     /// Publishes the waiting records of this device.

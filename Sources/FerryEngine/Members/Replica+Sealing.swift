@@ -74,6 +74,7 @@ extension Replica {
     /// marker is that of the open container, or of the former membership.
     private func isSealingInterrupted() throws -> Bool {
         guard identity.genesis != nil else { return false }
+        try place().refresh(.full)
         let marker = try Container.open(place())
         guard marker.id == identity.container else { return false }
         switch marker.details.sealing {
@@ -90,7 +91,8 @@ extension Replica {
             isInterrupted
             ? try Container.open(place()) : try openContainer()
         let former = identity.device
-        // The device of an interrupted attempt has published nothing.
+        // The device of an interrupted attempt has published its first record at most, and no marker names the record.
+        if isInterrupted { try container.removeRecords(of: former) }
         let published =
             isInterrupted
             ? PublishedLog(position: .none, checksum: nil, isForked: false) : try publishedLog(container)
@@ -144,7 +146,7 @@ extension Replica {
         // A copy without a sync has no ID yet: the original stays.
         if try isCopied() { return true }
         do {
-            var container = try openContainer()
+            var container = try openContainerAfresh()
             // An interrupted attempt may have made the record without publishing it.
             try publishRecords(container)
             try learn(&container, isForced: true)

@@ -56,7 +56,10 @@ extension Replica {
         // Without a key this device publishes nothing more, so it misses nothing.
         guard let container else { return comparison }
         let present = Set(try container.segments(of: identity.device))
-        comparison.missing = try store.ownSegments().filter { $0.replacedMilliseconds == nil }.compactMap { segment in
+        // Compaction may have been interrupted between the removal of segments before the log's beginning and its note.
+        let start = try store.reading().logStart
+        let expected = try store.ownSegments().filter { $0.replacedMilliseconds == nil && $0.last >= start }
+        comparison.missing = try expected.compactMap { segment in
             let numbers = segment.first...segment.last
             let names = try container.segmentNames(numbers, segment.checksum, of: identity.device)
             return names.contains(where: present.contains) ? nil : numbers

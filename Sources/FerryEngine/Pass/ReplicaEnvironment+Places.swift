@@ -53,6 +53,13 @@ extension Replica {
     /// thread.
     package func interruptRequests() { openPlace.withLock { $0 }?.backend.interrupt() }
 
+    /// Goes on with the place of a container that this process opened for the database. The listing of a remote place stays one, and has
+    /// this process's deeds.
+    func goOn(with container: Container) {
+        guard container.answersFromListing else { return }
+        openPlace.withLock { $0 = (identity.containerPath, container.backend) }
+    }
+
     /// The place of the database's container. A remote place stays the same for the replica's whole life: the place
     /// knows the listing.
     func place() throws -> any ContainerBackend {

@@ -83,6 +83,8 @@ final class CrashPointTests: XCTestCase {
     func testRenewal() throws { try interruptEverywhere(.renewal) }
     func testRestoredBackup() throws { try interruptEverywhere(.restored) }
     func testCollection() throws { try interruptEverywhere(.collection) }
+    func testLeaving() throws { try interruptEverywhere(.leaving) }
+    func testJoiningAgain() throws { try interruptEverywhere(.rejoining) }
     func testRollUpAndSnapshot() throws { try interruptEverywhere(.compaction) }
 
     private func interruptEverywhere(_ situation: FaultSituation) throws {

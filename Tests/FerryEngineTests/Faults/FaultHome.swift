@@ -32,7 +32,13 @@ final class FaultHome {
     let clock = MemoryHome.Clock()
     let host = Host()
     var largeValues = LargeValueSettings()
+    /// The random numbers of all devices.
+    var random: any RandomSource = SystemRandom()
     private(set) var files = MemoryFileSystem()
+    /// The storage with the container; `nil`: the container is a folder.
+    let storage: MemoryStorage?
+    /// The same storage, for the subject.
+    private let mortalStorage: MortalStorage?
     private var replicas: [Int: Replica] = [:]
     private var pools: [Int: DatabasePool] = [:]
 
@@ -44,12 +50,15 @@ final class FaultHome {
         func become(_ name: String) { machine.withLock { $0 = name } }
     }
 
-    init(_ keeping: Keeping) throws {
+    init(_ keeping: Keeping, _ storage: MemoryStorage? = nil) throws {
         self.keeping = keeping
+        self.storage = storage
         scratch = try ScratchFolder()
         let folder = scratch.path("subject")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         faults = try FaultVFS(folder: folder)
+        let faults = faults
+        mortalStorage = storage.map { MortalStorage($0, faults, folder: folder) }
         try files.createDirectory(at: "/shared")
         try files.synchronizeDirectory(at: "/")
     }
@@ -61,12 +70,17 @@ final class FaultHome {
     func environment(_ index: Int) -> ReplicaEnvironment {
         let fileSystem: any FileSystem =
             index == Self.subject ? MortalFileSystem(files: files, faults: faults) : files
-        var environment = ReplicaEnvironment(clock: clock, random: SystemRandom(), fileSystem: fileSystem, host: host)
+        var environment = ReplicaEnvironment(clock: clock, random: random, fileSystem: fileSystem, host: host)
         environment.largeValues = largeValues
-        return environment
+        let reached: (any ObjectStorage)? = index == Self.subject ? mortalStorage : storage
+        guard let reached else { return environment }
+        let clock = clock
+        return environment.opening("s3") { _ in RemoteBackend(reached, clock: clock) }
     }
 
     static let containerPath = "/shared/c"
+    /// Where the container is: a folder, or the storage.
+    var place: String { storage == nil ? Self.containerPath : "s3://bucket/c" }
 
     func databasePath(_ index: Int) -> String {
         scratch.path(index == Self.subject ? "subject/db.sqlite" : "peer\(index).sqlite")
@@ -99,20 +113,20 @@ final class FaultHome {
 
     func create(_ index: Int, _ store: Store) throws {
         let made = try ReplicaSetup(environment: environment(index)).create(
-            store, containerPath: Self.containerPath, name: "device\(index)")
+            store, containerPath: place, name: "device\(index)")
         try keep(made.replica, index)
     }
 
-    func join(_ index: Int, _ store: Store) throws {
+    func join(_ index: Int, _ store: Store, _ options: JoinOptions = JoinOptions()) throws {
         let made = try ReplicaSetup(environment: environment(index)).join(
-            store, containerPath: Self.containerPath, name: "device\(index)")
+            store, containerPath: place, name: "device\(index)", options: options)
         try keep(made.replica, index)
     }
 
     /// Joins with a database that is made from the container.
     func joinAnew(_ index: Int) throws {
         let made = try ReplicaSetup(environment: environment(index)).join(
-            databasePath: databasePath(index), containerPath: Self.containerPath, name: "device\(index)")
+            databasePath: databasePath(index), containerPath: place, name: "device\(index)")
         try made.replica?.store.close()
     }
 
@@ -169,6 +183,14 @@ final class FaultHome {
     @discardableResult
     func sync(_ index: Int) throws -> SyncReport { try replica(index).sync() }
 
+    /// Leaves, and closes the database.
+    func leave(_ index: Int) throws {
+        let replica = try replica(index)
+        _ = try replica.leave()
+        replicas[index] = nil
+        if pools[index] == nil { try replica.store.close() }
+    }
+
     /// Closes everything; errors of a "dead" process mean nothing.
     func closeAll() {
         for index in replicas.keys.sorted() where pools[index] == nil {
@@ -189,6 +211,7 @@ final class FaultHome {
     struct Prepared {
         fileprivate var databases: [String: Data]
         fileprivate var files: MemoryFileSystem
+        fileprivate var objects: [String: [UInt8]]
         fileprivate var machine: String?
         fileprivate var milliseconds: Int64
     }
@@ -208,17 +231,20 @@ final class FaultHome {
         var databases: [String: Data] = [:]
         for name in try databaseFiles { databases[name] = try Data(contentsOf: URL(filePath: scratch.path(name))) }
         return Prepared(
-            databases: databases, files: try Self.copy(files), machine: host.machineID(),
-            milliseconds: clock.milliseconds())
+            databases: databases, files: try Self.copy(files), objects: storage?.contents ?? [:],
+            machine: host.machineID(), milliseconds: clock.milliseconds())
     }
 
     /// Puts everything back.
     func begin(_ prepared: Prepared) throws {
         closeAll()
+        try mortalStorage?.bury()
         try faults.begin()
         for name in try databaseFiles { try FileManager.default.removeItem(atPath: scratch.path(name)) }
         for (name, bytes) in prepared.databases { try bytes.write(to: URL(filePath: scratch.path(name))) }
         files = try Self.copy(prepared.files)
+        storage?.recover()
+        storage?.restore(prepared.objects)
         host.become(prepared.machine ?? "")
         clock.set(prepared.milliseconds)
     }
@@ -254,7 +280,10 @@ final class FaultHome {
     }
 
     var container: Container {
-        get throws { try Container.open(at: Self.containerPath, fileSystem: files) }
+        get throws {
+            if let storage { return try Container.open(RemoteBackend(storage, clock: clock)) }
+            return try Container.open(at: Self.containerPath, fileSystem: files)
+        }
     }
 
     // MARK: Crashes
@@ -265,6 +294,8 @@ final class FaultHome {
         closeAll()
         faults.disarm()
         try faults.recover(losing: loss)
+        try mortalStorage?.bury()
+        storage?.recover()
         switch loss {
         case .nothing: files.crash(losing: .nothing)
         case .everything: files.crash(losing: .everything)

@@ -201,6 +201,36 @@ struct FaultSituation: Sendable {
             try store.collectTombstones(stable: store.versionVector())
         })
 
+    /// The rows stay with the app, and the peer goes on.
+    static let leaving = FaultSituation(
+        name: "leaving",
+        prepare: {
+            try pair($0)
+            try $0.write(subject, ownChanges)
+            try settle($0)
+        }, act: { home in if try home.isTracked(subject) { try home.leave(subject) } })
+
+    static let rejoining = FaultSituation(
+        name: "joining again after leaving",
+        prepare: { home in
+            try pair(home)
+            try home.write(subject, ownChanges)
+            try settle(home)
+            try home.leave(subject)
+            try home.write(
+                peer,
+                "UPDATE album SET title = 'Dogs' WHERE title = 'Rain Dogs'; INSERT INTO tag VALUES ('theirs', NULL)")
+            try home.sync(peer)
+            home.clock.advance(hours: 1)
+        },
+        act: { home in
+            if try home.isTracked(subject) {
+                try home.sync(subject)
+            } else {
+                try home.join(subject, try home.openStore(subject), JoinOptions(match: .keys))
+            }
+        })
+
     static let compaction = FaultSituation(
         name: "compaction",
         prepare: { home in
@@ -226,12 +256,14 @@ extension FaultSituation {
         var rows: [String]
         /// How many devices ever published.
         var devices: Int
+        /// What each device's `status` says of the others.
+        var standings: [[String]]
     }
 
     /// Does again what may have been interrupted, and syncs everybody until nothing is left to do.
     func settle(_ home: FaultHome, _ context: String) throws -> Rest {
         try act(home)
-        let devices = try home.isTracked(Self.peer) ? [Self.subject, Self.peer] : [Self.subject]
+        let devices = try [Self.subject, Self.peer].filter(home.isTracked)
         var (hasNews, rounds) = (true, 0)
         while hasNews && rounds < 10 {
             hasNews = false
@@ -239,15 +271,20 @@ extension FaultSituation {
             rounds += 1
         }
         XCTAssertFalse(hasNews, "\(context): the devices do not come to rest")
+        let standings = try devices.map { index in
+            try home.replica(index).status().devices.map { "\($0.name): \($0.standing?.rawValue ?? "no head")" }
+                .sorted()
+        }
         let rest = try Rest(
-            rows: Self.rows(of: home.replica(Self.subject).store), devices: home.container.devices().count)
+            rows: Self.rows(of: home.replica(devices[0]).store), devices: home.container.devices().count,
+            standings: standings)
         for index in devices {
             XCTAssertEqual(try Self.rows(of: home.replica(index).store), rest.rows, "\(context): device \(index)")
             let report = try home.replica(index).verify(deep: true)
             XCTAssertTrue(report.isSound, "\(context): device \(index): \(report)")
             XCTAssertEqual(
                 try home.replica(index).store.statePosition().digests,
-                try home.replica(Self.subject).store.statePosition().digests, "\(context): device \(index)")
+                try home.replica(devices[0]).store.statePosition().digests, "\(context): device \(index)")
         }
         return rest
     }

@@ -6,9 +6,11 @@ struct MortalPlace: PrivateFileSystem {
     let files: MemoryFileSystem
     let other: MemoryFileSystem
     let faults: FaultVFS
+    /// The object storage at which the process may die, too.
+    var storage: MemoryStorage?
 
     private func living<Result>(_ body: (MemoryFileSystem) throws -> Result) throws -> Result {
-        if faults.isCrashed || other.isKilled { throw DeadProcess() }
+        if faults.isCrashed || other.isKilled || storage?.isKilled ?? false { throw DeadProcess() }
         do {
             return try body(files)
         } catch {

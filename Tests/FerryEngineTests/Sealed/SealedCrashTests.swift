@@ -41,6 +41,7 @@ final class SealedCrashTests: XCTestCase {
             do {
                 try flow.act(home)
                 try flow.check(home)
+                XCTAssertEqual(try home.strangers(), 0, context)
             } catch {
                 XCTFail("\(context): \(error)")
             }
@@ -50,6 +51,9 @@ final class SealedCrashTests: XCTestCase {
 
     func testFounding() throws { try interrupt(.founding) }
     func testLettingIn() throws { try interrupt(.lettingIn) }
+    func testApproving() throws { try interrupt(.approving) }
+    func testAsking() throws { try interrupt(.asking) }
+    func testJoining() throws { try interrupt(.joining) }
     func testAskingByRecovery() throws { try interrupt(.recovering) }
     func testRemoving() throws { try interrupt(.removing) }
     func testRotating() throws { try interrupt(.rotating) }

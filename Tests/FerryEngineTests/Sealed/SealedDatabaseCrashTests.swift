@@ -65,6 +65,7 @@ final class SealedDatabaseCrashTests: XCTestCase {
             try home.crash(losing: loss)
             try flow.act(home)
             try flow.check(home)
+            XCTAssertEqual(try home.strangers(), 0, context)
         } catch {
             XCTFail("\(context): \(error)")
         }
@@ -73,6 +74,9 @@ final class SealedDatabaseCrashTests: XCTestCase {
     func testFounding() throws { try interrupt(.founding) }
     func testInviting() throws { try interrupt(.inviting) }
     func testLettingIn() throws { try interrupt(.lettingIn) }
+    func testApproving() throws { try interrupt(.approving) }
+    func testAsking() throws { try interrupt(.asking) }
+    func testJoining() throws { try interrupt(.joining) }
     func testAskingByRecovery() throws { try interrupt(.recovering) }
     func testRemoving() throws { try interrupt(.removing) }
     func testRotating() throws { try interrupt(.rotating) }

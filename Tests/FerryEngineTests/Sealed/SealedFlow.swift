@@ -48,6 +48,12 @@ struct SealedFlow: Sendable {
         return false
     }
 
+    /// The enrolment of a computer that asked before.
+    private static func pendingEnrolment(_ home: SealedHome, _ index: Int) throws -> Enrolment {
+        let pending = try Enrolment.pending(containerPath: home.place, environment: home.environment(index))
+        return try XCTUnwrap(pending)
+    }
+
     static let founding = SealedFlow(name: "init") { home in
         home.addComputer()
     } act: { home in
@@ -57,7 +63,7 @@ struct SealedFlow: Sendable {
         }
         home.computers[0].replica = try ReplicaSetup(
             environment: home.environment(0), sealing: .sealed(recovery: { _ in })
-        ).create(home.makeStore(0), containerPath: SealedHome.place, name: "device0").replica
+        ).create(home.makeStore(0), containerPath: home.place, name: "device0").replica
     } check: { home in
         try home.write(0, "first")
         let index = try home.invite(by: 0)
@@ -71,11 +77,66 @@ struct SealedFlow: Sendable {
     } act: { home in
         _ = try home.replica(0).sync()
     } check: { home in
-        let enrolment = try XCTUnwrap(
-            Enrolment.pending(containerPath: SealedHome.place, environment: home.environment(1)))
+        let enrolment = try pendingEnrolment(home, 1)
         try home.join(1, enrolment)
         try home.assertAgreement([0, 1], [], members: 2)
         XCTAssertEqual(try home.roster(0).members.count, 2)
+    }
+
+    static let approving = SealedFlow(name: "approve") { home in
+        try twoDevices(home)
+        _ = try home.begin(home.addComputer(), .words)
+    } act: { home in
+        let enrolment = try pendingEnrolment(home, 2)
+        guard case .waiting(let words?) = try enrolment.state() else {
+            // A person sees on the other screen that the device is let in.
+            _ = try home.replica(0).sync()
+            return
+        }
+        _ = try home.replica(0).approve(words: words)
+        // The head tells the newcomer that the folder is no older than this.
+        _ = try home.replica(0).sync()
+    } check: { home in
+        let enrolment = try pendingEnrolment(home, 2)
+        try home.join(2, enrolment)
+        try home.assertAgreement([0, 1, 2], ["first"], members: 3)
+        XCTAssertEqual(try home.roster(0).members.count, 3)
+    }
+
+    static let joining = SealedFlow(name: "join by a code") { home in
+        try twoDevices(home)
+        let code = try home.replica(0).invite().code
+        _ = try home.begin(home.addComputer(), .code(code))
+        _ = try home.replica(0).sync()
+    } act: { home in
+        if try hasJoined(home, 2) {
+            _ = try home.replica(2).sync()
+        } else {
+            let enrolment = try pendingEnrolment(home, 2)
+            try home.join(2, enrolment)
+        }
+    } check: { home in
+        try home.write(2, "by the newcomer")
+        try home.assertAgreement([0, 1, 2], ["first", "by the newcomer"], members: 3)
+        // No attempt goes on, and the newcomer keeps no key of the code.
+        XCTAssertNil(try Enrolment.pending(containerPath: home.place, environment: home.environment(2)))
+        let file = try XCTUnwrap(home.computers[2].keys.load(home.device(2)))
+        XCTAssertEqual(file.invitations.count, 0)
+        // The end of an enrolment takes back nothing that a sync noted.
+        XCTAssertGreaterThan(file.highestEpoch, 0)
+    }
+
+    static let asking = SealedFlow(name: "ask by a code") { home in
+        try home.found()
+        home.code = try home.replica(0).invite().code
+        home.addComputer()
+    } act: { home in
+        _ = try home.begin(1, .code(XCTUnwrap(home.code)))
+    } check: { home in
+        _ = try home.replica(0).sync()
+        let enrolment = try pendingEnrolment(home, 1)
+        try home.join(1, enrolment)
+        try home.assertAgreement([0, 1], [], members: 2)
     }
 
     static let recovering = SealedFlow(name: "recovery") { home in
@@ -226,7 +287,7 @@ struct SealedFlow: Sendable {
         _ = try home.replica(0).sync()
     } act: { home in
         let enrolment = try Enrolment.pending(
-            containerPath: SealedHome.place, environment: home.environment(1))
+            containerPath: home.place, environment: home.environment(1))
         if let enrolment, try home.device(1) != enrolment.device {
             _ = try home.replica(1).enrol(enrolment)
         } else {

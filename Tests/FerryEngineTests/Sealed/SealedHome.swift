@@ -27,6 +27,13 @@ final class SealedHome {
 
     static let place = "/shared/c"
 
+    /// The storage with the container; `nil`: the container is a folder.
+    let storage: MemoryStorage?
+    /// The same storage, for processes that die with their databases.
+    private let mortalStorage: MortalStorage?
+    /// Where the container is.
+    var place: String { storage == nil ? Self.place : "s3://bucket/c" }
+
     let files = MemoryFileSystem()
     let clock = MemoryHome.Clock()
     /// The disks of the key stores, where these die with the process.
@@ -43,10 +50,14 @@ final class SealedHome {
     var random: any RandomSource = SystemRandom()
     var largeValues = LargeValueSettings()
 
-    /// - Parameter isMortal: true: a fault of the folder, of a key store or of a database ends all of them (`crash`).
-    init(isMortal: Bool = false) throws {
-        folder = try ScratchFolder.make("ferry-sealed")
-        faults = try isMortal ? FaultVFS(folder: folder.path) : nil
+    /// - Parameters:
+    ///   - storage: the container's storage, where the container is no folder.
+    ///   - isMortal: true: a fault of the folder or storage, of a key store or of a database ends all of them (`crash`).
+    init(_ storage: MemoryStorage? = nil, isMortal: Bool = false) throws {
+        let folder = try ScratchFolder.make("ferry-sealed")
+        let faults = try isMortal ? FaultVFS(folder: folder.path) : nil
+        (self.folder, self.faults, self.storage) = (folder, faults, storage)
+        mortalStorage = storage.flatMap { storage in faults.map { MortalStorage(storage, $0, folder: folder.path) } }
         try keyFiles.createDirectory(at: "/keys")
         try keyFiles.synchronizeDirectory(at: "/")
         try files.createDirectory(at: "/shared")
@@ -68,7 +79,8 @@ final class SealedHome {
         let keys: any KeyStore =
             faults.map {
                 FileKeyStore(
-                    directory: "/keys/\(number)", fileSystem: MortalPlace(files: keyFiles, other: files, faults: $0),
+                    directory: "/keys/\(number)",
+                    fileSystem: MortalPlace(files: keyFiles, other: files, faults: $0, storage: storage),
                     random: random)
             } ?? MemoryKeyStore()
         computers.append(Computer(keys: keys, host: Host(machine: "machine \(number)")))
@@ -78,10 +90,14 @@ final class SealedHome {
     func environment(_ index: Int) -> ReplicaEnvironment {
         var environment = ReplicaEnvironment(
             clock: clock, random: random,
-            fileSystem: faults.map { MortalPlace(files: files, other: keyFiles, faults: $0) } ?? files,
+            fileSystem: faults.map { MortalPlace(files: files, other: keyFiles, faults: $0, storage: storage) }
+                ?? files,
             host: computers[index].host, keys: computers[index].keys)
         environment.largeValues = largeValues
-        return environment
+        let reached: (any ObjectStorage)? = mortalStorage ?? storage
+        guard let reached else { return environment }
+        let clock = clock
+        return environment.opening("s3") { _ in RemoteBackend(reached, clock: clock) }
     }
 
     /// Waits until all databases are durable on their disk, and begins anew with them.
@@ -107,6 +123,8 @@ final class SealedHome {
         }
         faults?.disarm()
         try faults?.recover(losing: loss)
+        try mortalStorage?.bury()
+        storage?.recover()
         for files in [files, keyFiles] {
             switch loss {
             case .nothing: files.crash(losing: .nothing)
@@ -146,7 +164,7 @@ final class SealedHome {
         let setup = ReplicaSetup(
             environment: environment(index),
             sealing: sealing ?? .sealed(recovery: hasRecovery ? { self.recovery = $0 } : nil))
-        let made = try setup.create(makeStore(index), containerPath: Self.place, name: "device\(index)")
+        let made = try setup.create(makeStore(index), containerPath: place, name: "device\(index)")
         computers[index].replica = made.replica
     }
 
@@ -157,7 +175,7 @@ final class SealedHome {
     /// Joins with an enrolment that was answered.
     func join(_ index: Int, _ enrolment: Enrolment?) throws {
         let setup = ReplicaSetup(environment: environment(index), enrolment: enrolment)
-        let made = try setup.join(makeStore(index), containerPath: Self.place, name: "device\(index)")
+        let made = try setup.join(makeStore(index), containerPath: place, name: "device\(index)")
         computers[index].replica = made.replica
     }
 
@@ -174,7 +192,7 @@ final class SealedHome {
     }
 
     func begin(_ index: Int, _ way: Enrolment.Way) throws -> Enrolment {
-        try Enrolment.begin(containerPath: Self.place, by: way, environment: environment(index))
+        try Enrolment.begin(containerPath: place, by: way, environment: environment(index))
     }
 
     /// Begins anew with a database, as after a crash.
@@ -199,10 +217,11 @@ final class SealedHome {
     /// Syncs until nothing is new.
     func settle(_ indices: [Int]? = nil, file: StaticString = #filePath, line: UInt = #line) throws {
         let all = try (indices ?? computers.indices.filter { computers[$0].replica != nil }).map { try replica($0) }
+        func writes() -> Int { storage.map { $0.count(.put) + $0.count(.delete) } ?? files.stepCount }
         for _ in 0..<20 {
-            let before = files.stepCount
+            let before = writes()
             for replica in all { _ = try replica.sync() }
-            if files.stepCount == before { return }
+            if writes() == before { return }
         }
         XCTFail("the devices do not come to rest", file: file, line: line)
     }
@@ -222,6 +241,12 @@ final class SealedHome {
         XCTAssertEqual(digests.count, 1, "devices know other members", file: file, line: line)
     }
 
+    /// The number of directories of devices that no record names, as the first computer with a database sees it.
+    func strangers() throws -> Int {
+        let roster = try roster(XCTUnwrap(computers.firstIndex { $0.replica != nil }))
+        return try container.directories().filter { roster.isUnknown($0) }.count
+    }
+
     func roster(_ index: Int) throws -> Roster { try XCTUnwrap(try replica(index).membership()).roster }
 
     func device(_ index: Int) throws -> DeviceID { try replica(index).identity.device }
@@ -229,7 +254,8 @@ final class SealedHome {
     /// The container without a seal.
     var container: Container {
         get throws {
-            try Container.open(at: Self.place, expecting: nil, fileSystem: files, random: SystemRandom())
+            if let storage { return try Container.open(RemoteBackend(storage, clock: clock)) }
+            return try Container.open(at: Self.place, expecting: nil, fileSystem: files, random: SystemRandom())
         }
     }
 
@@ -247,6 +273,7 @@ final class SealedHome {
 
     /// Every file of the folder, by its path.
     func allFiles() throws -> [String: [UInt8]] {
+        if let storage { return storage.contents }
         var found: [String: [UInt8]] = [:]
         func walk(_ path: String) throws {
             guard let names = try? files.entryNames(ofDirectoryAt: path, maximumCount: 100_000) else { return }
