@@ -209,7 +209,17 @@ struct ImportCommand: DatabaseCommand {
             throw error
         }
         try enrolling.finish(replica, enrolment?.1, console)
+        if report.outcome == .plain { warnOfMissingTables(report, console) }
         return report
+    }
+
+    /// A database without a container keeps nothing for a table that an app makes later.
+    private func warnOfMissingTables(_ report: ImportReport, _ console: Console) {
+        for table in report.tables where !table.isHere {
+            console.warn(
+                "The table \(Wording.oneLine(table.name)) is not made: the newest schema in the file lacks it. Its rows are only in the "
+                    + "file. Sync the device with the newest tables, and export there.")
+        }
     }
 
     /// The choice about the documents of a plain database.

@@ -42,6 +42,21 @@ package struct HybridClock: Equatable, Sendable {
         now = time
         return true
     }
+
+    /// Makes a local change effective. Its time is later than everything known of the object, even if a peer's clock is far ahead, and
+    /// later than every re-sent former value (`HybridTime.afterResending`). Only this object's time jumps.
+    /// - Parameters:
+    ///   - newest: the newest time of the object.
+    ///   - former: the newest time before this flush; `nil` for a new object.
+    package mutating func effective(
+        _ time: HybridTime, after newest: HybridTime, former: HybridTime?, wallMilliseconds: () -> Int64
+    ) -> HybridTime {
+        let later = max(time, newest.next, former?.afterResending ?? .zero)
+        if later == time { return time }
+        let admitted = min(later, .latest)
+        if admitted > now { observe(admitted, wallMilliseconds: wallMilliseconds()) }
+        return admitted
+    }
 }
 
 extension Int64 {

@@ -8,7 +8,8 @@ import Synchronization
 /// https://www.sqlite.org/c3ref/total_changes.html. Changes without changed rows, such as a schema or a restored
 /// backup, change the schema version.
 package struct ContentVersion: Equatable, Sendable {
-    private let others: Int
+    /// SQLite's data version, which commits of further connections change.
+    package let others: Int
     private let own: Int
     private let schema: Int
 
@@ -36,6 +37,9 @@ package final class QueryMemo<Value: Sendable>: Sendable {
         last.withLock { $0 = (version, value) }
         return value
     }
+
+    /// The version of the last access; `nil` before an access.
+    package var version: ContentVersion? { last.withLock { $0?.version } }
 
     /// Forgets the cached value: a new connection counts its changes anew.
     package func forget() { last.withLock { $0 = nil } }

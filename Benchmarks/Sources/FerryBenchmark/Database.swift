@@ -3,7 +3,7 @@ import CSQLiteSession
 /// One SQLite connection, used as an app in C would: prepared statements, one row each.
 final class Database {
     /// The page cache that Ferry has for itself (`Store`), for whoever stands beside it.
-    static let pageCache = "PRAGMA cache_size = -58000"
+    static let pageCache = "PRAGMA cache_size = -50000"
 
     let handle: OpaquePointer
     private var statements: [String: Statement] = [:]

@@ -3,15 +3,17 @@ import FerryStore
 
 /// Replays the changesets from the logs of the remaining devices, so a faulty log stops alone.
 ///
-/// 1. The whole batch is replayed in one transaction.
+/// 1. The whole batch is replayed in one transaction, or in slices while another program writes (`ReplaySlices`).
 /// 2. If step 1 fails, local changes are packed alone: their failure is no log's fault.
 /// 3. Then each device's part is tried in a separate transaction. Of a failing part, as much is replayed as possible.
 struct LogReplay {
     private let store: Store
     private let device: DeviceID
     private let encode: SegmentEncoding
+    private let others: OtherWriters?
 
-    init(_ replica: Replica) {
+    init(_ replica: Replica, beside others: OtherWriters? = nil) {
+        self.others = others
         store = replica.store
         device = replica.identity.device
         encode = replica.segmentEncoding(for: replica.identity)
@@ -25,18 +27,43 @@ struct LogReplay {
         if try batch.changesets.isEmpty && !store.needsPass() { return [] }
         var outcomes: [PassOutcome] = []
         var found: [DeviceID: FerryError] = [:]
+        var rest = batch.changesets[...]
         do {
-            outcomes = [try store.pass(replaying: batch.changesets, checksums: batch.checksums, encode: encode)]
-        } catch let error as FerryError where error.mayConcernOneLog(besides: device) && !batch.changesets.isEmpty {
+            try replayInSlices(&rest, batch.checksums, &outcomes)
+        } catch let error as FerryError where error.mayConcernOneLog(besides: device) && !rest.isEmpty {
             if try store.needsPass() { outcomes.append(try store.pass(replaying: [], encode: encode)) }
-            for device in Set(batch.changesets.map(\.device)).sorted() {
-                let own = batch.changesets.filter { $0.device == device }
+            for device in Set(rest.map(\.device)).sorted() {
+                let own = rest.filter { $0.device == device }
                 found[device] = try replayApart(own[...], batch.checksums[device], &outcomes)
             }
         }
         for outcome in outcomes { found.merge(outcome.refused) { $1 } }
         for (device, error) in found { refused[device] = Self.located(error, device, batch) }
         return outcomes
+    }
+
+    /// Replays changesets: all in one transaction, or in slices while another program writes.
+    /// - Parameter rest: the changesets; afterwards those without a transaction.
+    private func replayInSlices(
+        _ rest: inout ArraySlice<Changeset>, _ checksums: [DeviceID: Checksum], _ outcomes: inout [PassOutcome]
+    ) throws {
+        var checksums = checksums
+        repeat {
+            let writers = try rest.count > 1 && others?.areWriting() == true ? others : nil
+            if !outcomes.isEmpty { writers?.letIn() }
+            let slice = writers?.slices.next(rest) ?? rest
+            let unfinished = Set(rest[slice.endIndex...].map(\.device))
+            let outcome = try store.pass(
+                replaying: Array(slice), checksums: checksums.filter { !unfinished.contains($0.key) }, encode: encode)
+            outcomes.append(outcome)
+            writers?.slices.took(
+                store.lockDuration.withLock { $0 }, operations: slice.reduce(0) { $0 + $1.operationCount })
+            rest = rest[slice.endIndex...]
+            if !outcome.refused.isEmpty {
+                rest = rest.filter { outcome.refused[$0.device] == nil }[...]
+                checksums = checksums.filter { outcome.refused[$0.key] == nil }
+            }
+        } while !rest.isEmpty
     }
 
     /// Replays as many changesets of a single device as possible.

@@ -31,6 +31,7 @@ final class SyncRun {
     private var lacksContents = false
     /// Devices let into a sealed container by this sync.
     private var admitted: [DeviceID] = []
+    private let others: OtherWriters
     private var store: Store { replica.store }
     private var publisher: Publisher { replica.publisher(container) }
     private var encoding: SegmentEncoding { replica.segmentEncoding(for: replica.identity) }
@@ -41,6 +42,7 @@ final class SyncRun {
         self.container = container
         self.isThorough = isThorough
         self.progress = progress
+        others = OtherWriters(replica)
     }
 
     /// Makes all steps, and reports them.
@@ -281,7 +283,7 @@ final class SyncRun {
 
     private func replay(_ batch: LogReader.Batch) throws -> [PassOutcome] {
         do {
-            return try LogReplay(replica).replay(batch, &refused)
+            return try LogReplay(replica, beside: others).replay(batch, &refused)
         } catch let error as FerryError where error.code == .replayHookFailed {
             // The hook's failure must not hold local changes back.
             if try store.needsPass() { _ = try store.pass(replaying: [], encode: encoding) }

@@ -12,6 +12,11 @@ final class WritersGap: Sendable {
     /// How long nothing happens to the database's files when a commit is over, and how long a commit may take, in milliseconds.
     static let quietMilliseconds = 4
     static let commitMilliseconds = 40
+    /// How long SQLite waits between two attempts to begin a transaction, after some tens of milliseconds.
+    static let retryMilliseconds = 25
+    /// How long after its commit a program's next write is waited for: a little longer than a program takes that writes a hundred
+    /// times a second.
+    static let nextWriteMilliseconds = 15
 
     /// Whom a pass gives room.
     enum Room: Sendable {
@@ -40,12 +45,31 @@ final class WritersGap: Sendable {
         case (.none, _), (.afterCommit, .pass): return
         case (.afterCommit, .note), (.always, _): break
         }
-        // What happened before, such as Ferry's own last transaction, is no commit to wait for.
-        while watcher.wait(timeoutMilliseconds: 0) != .timedOut {}
+        forgetEvents()
         if watcher.wait(timeoutMilliseconds: Self.longestMilliseconds) == .timedOut { return }
         let start = watcher.now
         while watcher.wait(timeoutMilliseconds: Self.quietMilliseconds) != .timedOut {
             if start.duration(to: watcher.now).wholeMilliseconds >= Self.commitMilliseconds { return }
         }
+    }
+
+    /// Leaves the database to programs that wait for the end of a transaction of some 70 ms, and to what they write next.
+    ///
+    /// Nothing tells that a program waits, or wakes the program. SQLite tries again 25 ms after its last attempt then
+    /// (https://sqlite.org/c3ref/busy_timeout.html, `sqliteDefaultBusyCallback`).
+    /// - Parameter afterCommit: true if a program has committed since that transaction.
+    func letIn(afterCommit: Bool) {
+        forgetEvents()
+        if !afterCommit, watcher.wait(timeoutMilliseconds: Self.retryMilliseconds) == .timedOut { return }
+        let start = watcher.now
+        var left = Self.nextWriteMilliseconds
+        while left > 0, watcher.wait(timeoutMilliseconds: left) != .timedOut {
+            left = Self.nextWriteMilliseconds - start.duration(to: watcher.now).wholeMilliseconds
+        }
+    }
+
+    /// What happened before, such as Ferry's own last transaction, is no commit to wait for.
+    private func forgetEvents() {
+        while watcher.wait(timeoutMilliseconds: 0) != .timedOut {}
     }
 }

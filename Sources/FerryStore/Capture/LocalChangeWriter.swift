@@ -413,17 +413,13 @@ struct LocalChangeWriter {
         state.kept.fields = row.overlaid(with: state.kept.fields)
     }
 
-    /// Makes a local change effective. Its time is later than everything known of the object, even if a peer's clock is
-    /// far ahead, and later than every re-sent former value (`HybridTime.afterResending`). Only this object's time jumps.
+    /// Makes a local change effective (`HybridClock.effective`).
     /// - Parameter former: the newest stamp before this flush.
     private func laterTime(
         _ time: HybridTime, than state: ObjectState, _ former: Stamp?, _ clock: inout HybridClock
     ) -> HybridTime {
         guard time.isKnown, let newest = state.registers.newest else { return time }
-        let later = max(time, newest.time.next, former?.time.afterResending ?? .zero)
-        if later == time { return time }
-        let admitted = min(later, .latest)
-        if admitted > clock.now { clock.observe(admitted, wallMilliseconds: access.clock.milliseconds()) }
-        return admitted
+        return clock.effective(
+            time, after: newest.time, former: former?.time, wallMilliseconds: access.clock.milliseconds)
     }
 }

@@ -72,6 +72,10 @@ extension StoreSession {
         if mayBeNews, !isSchemaNews { try access.meta.set(.schemaUnsent, 0) }
         let changes = captured?.tables ?? []
         if !changes.isEmpty || isSchemaNews {
+            // A migration happens now. The log's first schema is as old as the rows with it: another device may have migrated since.
+            if isSchemaNews, try access.versionVector()[access.device].sequence > 0 {
+                _ = clock.advance(toMilliseconds: access.clock.milliseconds())
+            }
             // Rows of an unknown time do not move the clock; yet the changeset must not be earlier than they are. A
             // schema is newer than the log's former schema, whatever the times of rows.
             let movesClock = captured == nil || isSchemaNews && clock.now > .unknown

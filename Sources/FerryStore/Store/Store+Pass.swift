@@ -117,4 +117,7 @@ extension Store {
     package func dataVersion() throws -> Int {
         try read { try $0.count("PRAGMA data_version") }
     }
+
+    /// `dataVersion` at the last `reading`; `nil` before.
+    package var dataVersionOfReading: Int? { lastReading.version?.others }
 }

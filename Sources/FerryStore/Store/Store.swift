@@ -37,13 +37,15 @@ public final class Store: Sendable {
     /// The page cache of a pass, in KiB. State and rows are accessed in the order of IDs, so rows and indexes under any
     /// other key are accessed at random.
     ///
-    /// The cache takes 61 MB including SQLite's uncounted data beside each page (4,368 bytes instead of the counted
+    /// The cache takes 53 MB including SQLite's uncounted data beside each page (4,368 bytes instead of the counted
     /// 4,232). So a join of any size should need at most 128 MB in all.
-    static let pageCacheKiB = 58_000
+    static let pageCacheKiB = 50_000
     private let permittedFastPaths = Mutex(FastPaths.all)
     /// Called before a transaction of Ferry takes SQLite's write lock, so that the transaction falls between the writes of other
     /// programs; `nil`: at once.
     package let beforeWriteLock = Mutex<(@Sendable (WriteUrgency) -> Void)?>(nil)
+    /// How long Ferry's last transaction held SQLite's write lock.
+    package let lockDuration = Mutex(Duration.zero)
     let countedFastPaths = Mutex(FastPathCounts())
     /// The fast paths that transactions may take: all, where nobody says otherwise. What they come to is the same.
     package var fastPaths: FastPaths {
@@ -262,10 +264,13 @@ public final class Store: Sendable {
                     if isPart { return try connection.savepoint(run) }
                     beforeWriteLock.withLock { $0 }?(.pass)
                     try durably(connection) {
+                        var start = ContinuousClock.now
                         try database.inTransaction(.immediate) {
+                            start = .now
                             try connection.guardingFile(run)
                             return .commit
                         }
+                        lockDuration.withLock { $0 = start.duration(to: .now) }
                     }
                 }
                 if isPart, kept != nil {} else if case .success = work, isAlone {} else { try beAsTheApp(connection) }

@@ -76,4 +76,19 @@ final class WritersGapTests: XCTestCase {
         }
     }
 
+    func testWaitingProgramsWriteBetweenTwoTransactions() {
+        func left(_ events: [Int], afterCommit: Bool = false) -> Int {
+            let watcher = Watcher(events)
+            WritersGap(watcher).letIn(afterCommit: afterCommit)
+            return watcher.passed
+        }
+        // Nobody waits. What was before is not the commit of a waiting program.
+        XCTAssertEqual(left([]), WritersGap.retryMilliseconds)
+        XCTAssertEqual(left([-5, 0]), WritersGap.retryMilliseconds)
+        // A program waits, and writes once more. Or the program has written already.
+        XCTAssertEqual(left([8, 18]), 8 + WritersGap.nextWriteMilliseconds)
+        XCTAssertEqual(left([9], afterCommit: true), WritersGap.nextWriteMilliseconds)
+        let restless = left(Array(stride(from: 10, to: 500, by: 2)))
+        XCTAssertLessThanOrEqual(restless, 10 + WritersGap.nextWriteMilliseconds)
+    }
 }

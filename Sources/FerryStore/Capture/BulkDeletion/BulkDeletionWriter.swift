@@ -145,16 +145,14 @@ struct BulkDeletionWriter {
         return time
     }
 
-    /// Makes a deletion effective: later than everything known of the object, as `LocalChangeWriter` does.
+    /// Makes a deletion effective (`HybridClock.effective`).
     private func later(
         _ time: HybridTime, than newest: HybridTime, _ clock: inout HybridClock
     ) throws -> HybridTime {
         if !time.isKnown { throw FastPathDecline.older }
-        let later = max(time, newest.next, newest.afterResending)
-        if later == time { return time }
-        let admitted = min(later, .latest)
-        if admitted <= newest { throw FastPathDecline.older }
-        if admitted > clock.now { clock.observe(admitted, wallMilliseconds: access.clock.milliseconds()) }
-        return admitted
+        let effective = clock.effective(
+            time, after: newest, former: newest, wallMilliseconds: access.clock.milliseconds)
+        if effective <= newest { throw FastPathDecline.older }
+        return effective
     }
 }
