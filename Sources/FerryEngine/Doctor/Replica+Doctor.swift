@@ -122,6 +122,7 @@ extension Replica {
         }
         // Publishes waiting changes, and writes the own head.
         _ = try sync()
+        try mendRecords()
         let replaced = try repairContents(openContainerAfresh(), faults).replaced
         _ = try sync()
         try removeReplacedPacks(replaced, openContainerAfresh())

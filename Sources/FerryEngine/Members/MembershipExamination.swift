@@ -17,7 +17,7 @@ struct MembershipExamination {
         guard let membership = try replica.membership() else { return }
         let now = replica.environment.clock.milliseconds()
         let container = try replica.plainContainer()
-        let look = try MemberReader(container: container, now: now).look(membership)
+        let look = try MemberReader(container: container, now: now, checking: .all).look(membership)
         report.examined.append(
             "\(DoctorReport.count(membership.graph.count, "record")) of "
                 + DoctorReport.count(membership.roster.members.count, "member"))
@@ -108,9 +108,9 @@ struct MembershipExamination {
                     advice: "Nothing of that is read. Delete what you do not know.",
                     file: place.describe(Container.directory(of: first))))
         }
-        let refused = look.present.filter { name in
-            membership.hasRead(name) && !membership.records.keys.contains { RecordName($0) == name }
-        }.count
+        var after = membership
+        try after.insert(look.records)
+        let refused = Set(look.records.map { RecordName($0.hash) }).filter { after.record(named: $0) == nil }.count
         if refused > 0 {
             report.add(
                 .init(
@@ -118,11 +118,30 @@ struct MembershipExamination {
                     "\(DoctorReport.count(refused, "record")) of others than members, or not whole yet.",
                     advice: "They count for nothing."))
         }
+        for file in look.damaged {
+            report.add(
+                .init(
+                    .warning, "folder", file.problem.message,
+                    advice:
+                        "This device has the record, and its next sync puts it back. If it cannot, move away what is in its place.",
+                    file: file.problem.path, canBeRepaired: true))
+        }
+        for file in look.unread {
+            report.add(
+                .init(
+                    .warning, "folder", file.problem.message,
+                    advice:
+                        "Let the folder's syncer finish, or run `ferry doctor --repair` on the other devices: one that has the record "
+                        + "puts it back. If none has it, delete the file.",
+                    file: file.problem.path))
+        }
         for problem in look.problems {
             report.add(
                 .init(
                     problem.code == .fileNotThereYet ? .note : .warning, "folder", problem.message,
-                    advice: "A member puts a record back that is lost.", file: problem.path))
+                    advice: problem.code == .fileNotThereYet
+                        ? "Let the folder's syncer finish." : "Move away what does not belong there.",
+                    file: problem.path))
         }
     }
 
