@@ -110,7 +110,9 @@ struct MembershipExamination {
         }
         var after = membership
         try after.insert(look.records)
-        let refused = Set(look.records.map { RecordName($0.hash) }).filter { after.record(named: $0) == nil }.count
+        // Records of a former membership stay where they are.
+        let present = look.records.filter { $0.membership == membership.genesis }
+        let refused = Set(present.map { RecordName($0.hash) }).filter { after.record(named: $0) == nil }.count
         if refused > 0 {
             report.add(
                 .init(
