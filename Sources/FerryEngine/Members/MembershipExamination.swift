@@ -149,7 +149,7 @@ struct MembershipExamination {
 
     /// True if a device's files are sealed: under a former membership, since nobody reads them any more.
     private func isSealed(_ remains: Container.Remains, _ container: Container) throws -> Bool {
-        guard let file = remains.files.first else { return false }
+        guard let file = remains.files.first ?? remains.copies.first else { return false }
         return try container.backend.read(file, range: 0..<Envelope.magic.count) == Envelope.magic
     }
 
@@ -169,6 +169,15 @@ struct MembershipExamination {
         {
             let remains = try container.remains(of: device)
             if remains.isEmpty { continue }
+            if remains.files.isEmpty && remains.copies.isEmpty {
+                report.add(
+                    .init(
+                        .note, names[device] ?? device.description,
+                        "Its files from before the container was sealed are gone. " + FormerFiles.foreign(remains.others),
+                        advice: "Delete its directory, unless you need something in it.",
+                        file: container.backend.describe(Container.directory(of: device))))
+                continue
+            }
             let obstacle = try rule.obstacle(to: remains)
             report.add(
                 .init(
