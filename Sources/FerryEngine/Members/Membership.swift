@@ -47,8 +47,10 @@ struct Membership: Sendable {
     func record(named name: RecordName) -> MemberRecord? { hashes[name].flatMap { records[$0] } }
     private var hashes: [RecordName: RecordHash] = [:]
 
-    /// Whether a record's signature does not hold. False as long as the author's keys are unknown.
+    /// Whether a record's signature does not hold. False as long as the author's keys are unknown, and for records of a former membership,
+    /// which had another recovery code.
     func hasFalseSignature(_ record: MemberRecord) -> Bool {
+        if record.membership != genesis { return false }
         var keys = record.isRecovery ? roster.recovery : graph.keys(of: record.author)
         if case .found(let founding)? = record.acts.first { keys = founding.founder }
         return keys.map { !record.isSigned(by: $0) } ?? false

@@ -107,6 +107,19 @@ final class DamagedRecordTests: XCTestCase {
         XCTAssertEqual(try home.roster(2).members.count, 2)
     }
 
+    func testRecordsOfAFormerMembershipAreNotDamaged() throws {
+        let home = try SealedHome()
+        try home.found()
+        let index = home.addComputer()
+        try home.join(index, home.begin(index, .recovery(XCTUnwrap(home.recovery))))
+        try home.settle()
+        let former = try records(home)
+        _ = try home.seal(0, anew: true)
+        for _ in 0..<2 { XCTAssertEqual(try home.replica(0).sync().waiting.map(\.reason), []) }
+        XCTAssertTrue(try home.replica(0).examine().findings.allSatisfy { !$0.problem.contains("record") })
+        XCTAssertTrue(try Set(former.keys).isSubset(of: records(home).keys))
+    }
+
     func testWhatCannotBeReplacedStopsNobody() throws {
         let home = try SealedHome()
         try home.found()
