@@ -36,12 +36,6 @@ struct MembershipExamination {
     private func examineMembers(
         _ membership: Membership, _ names: [DeviceID: String], _ now: Int64, _ report: inout DoctorReport
     ) throws {
-        do {
-            try replica.checkMember(membership)
-        } catch let error as FerryError where error.code == .notMember {
-            report.add(
-                .init(.fault, "database", error.message, advice: "`ferry enrol` makes it a device of its own again."))
-        }
         let roster = membership.roster
         if roster.recovery == nil {
             report.add(
@@ -173,7 +167,8 @@ struct MembershipExamination {
                 report.add(
                     .init(
                         .note, names[device] ?? device.description,
-                        "Its files from before the container was sealed are gone. " + FormerFiles.foreign(remains.others),
+                        "Its files from before the container was sealed are gone. "
+                            + FormerFiles.foreign(remains.others),
                         advice: "Delete its directory, unless you need something in it.",
                         file: container.backend.describe(Container.directory(of: device))))
                 continue

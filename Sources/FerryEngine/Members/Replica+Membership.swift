@@ -52,9 +52,9 @@ extension Replica {
         }
         throw FerryError(
             .keyMissing,
-            "This computer has no key for this database: it was copied from another one, or the keys were lost. Its rows are "
-                + "here, and its changes wait. `ferry enrol` makes it a device of its own.", path: store.path,
-            device: identity.device)
+            "This computer has no key for this database\(environment.keys.place.map { " in \($0)" } ?? ""): it was copied from another one, "
+                + "the keys were lost, or they are elsewhere, as with another account or FERRY_KEYS. Its rows are here, and its changes "
+                + "wait. `ferry enrol` makes it a device of its own.", path: store.path, device: identity.device)
     }
 
     /// The container without a seal: for records and claims.
