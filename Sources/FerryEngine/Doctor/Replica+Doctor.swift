@@ -50,7 +50,8 @@ extension Replica {
                 report.add(
                     .init(
                         .fault, "database", reason.message,
-                        advice: "All rows are here, also those that were not sent. `ferry enrol` makes the database a device of its own "
+                        advice:
+                            "All rows are here, also those that were not sent. `ferry enrol` makes the database a device of its own "
                             + "again, and sends them. `ferry leave` makes it a database without a container.",
                         since: try store.reading().failure.flatMap {
                             $0.isSame(as: reason) ? $0.sinceMilliseconds : nil
@@ -129,7 +130,8 @@ extension Replica {
 
     private static func advice(_ code: FerryError.Code) -> String {
         switch code {
-        case .keyMissing: "Nothing is lost: what is written here waits. Run as the account that has the key, or run `ferry enrol`."
+        case .keyMissing:
+            "Nothing is lost: what is written here waits. Run as the account that has the key, or run `ferry enrol`."
         case .keyExposed: "Do so, and run `ferry sync`. If others may have read the keys, run `ferry keys … renew`."
         default: "Somebody put a plain marker or file into the folder. Find out who, and restore the folder."
         }
