@@ -105,7 +105,10 @@ struct CarrySentence {
 
     func text(_ style: Style) -> String {
         let places = "\(report.from) and \(report.to)"
-        guard report.hasNews else { return "\(places) hold the same: nothing to copy." }
+        guard report.hasNews else {
+            return report.leftBehind.isEmpty
+                ? "\(places) hold the same: nothing to copy." : "\(places): nothing else to copy."
+        }
         let verb = report.isDryRun ? "Would copy" : "Copied"
         var parts: [String] = []
         if report.there.files > 0 { parts.append("\(amount(report.there)) to \(report.to)") }

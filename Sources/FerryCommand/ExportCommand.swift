@@ -67,10 +67,10 @@ struct ExportCommand: DatabaseCommand {
             try console.say(
                 "\(Wording.count(contents, "document or attachment is", "documents and attachments are")) in it with "
                     + "\(Wording.bytes(bytes)).")
-        } else if let documents = try replica.status().documents, documents.bytes > 0 {
+        } else if let bytes = try replica.store.contentStatistics()?.packedBytes, bytes > 0 {
             console.warn(
                 "The file has the names of documents, and not the bytes of those above 4 kB "
-                    + "(\(Wording.bytes(documents.bytes)) in all). The container has the bytes.")
+                    + "(\(Wording.bytes(bytes)) in all). The container has the bytes.")
         }
         if report.sealed == true {
             try console.say("It is sealed: members of the container can read it, and whoever has the recovery code.")

@@ -82,7 +82,7 @@ struct SealCommand: DatabaseCommand {
             command: "ferry seal \(Wording.shellWord(argument.database))" + (anew ? " --anew" : ""), canBeOpen: false)
         let report = try replica.seal(recovery: recovery.keeper(console), anew: anew, anyway: anyway)
         if console.isJSON { return try console.emit(Report(report: report, recovery: recovery.word)) }
-        let others = report.accepted.filter { $0.device != report.formerDevice }.count
+        let others = report.others
         try console.say(
             console.style.green("Sealed.") + " Only members can read and write what is published from now on.")
         if report.waitingPacks > 0 {

@@ -13,10 +13,27 @@ extension Container {
         package fileprivate(set) var files: [String] = []
         /// True if packs are among the files.
         package fileprivate(set) var hasPacks = false
-        /// Names of anything else: copies by a syncer, placeholders, files of nobody.
+        /// Names that a syncer makes of names of Ferry's files: copies and placeholders. The content may be in no other file.
+        package fileprivate(set) var copies: [String] = []
+        /// Names of anything else, such as files of the operating system.
         package fileprivate(set) var others: [String] = []
 
-        package var isEmpty: Bool { files.isEmpty && others.isEmpty }
+        package var isEmpty: Bool { files.isEmpty && copies.isEmpty && others.isEmpty }
+
+        private static let suffixes = [
+            SegmentName.suffix, SnapshotName.suffix, ChunkFileKind.suffix, PackName.suffix, PartFileKind.suffix,
+        ]
+
+        /// Notes the name of a file that is none of Ferry's.
+        fileprivate mutating func note(foreign name: String) {
+            let letters = name.lowercased()
+            // A program may put more than letters around a name, but never takes the suffix away.
+            if Self.suffixes.contains(where: { letters.contains($0) }) {
+                copies.append(name)
+            } else {
+                others.append(name)
+            }
+        }
     }
 
     /// Lists a device's directory.
@@ -31,7 +48,7 @@ extension Container {
                     remains.lastSequence = max(remains.lastSequence, segment.name.last)
                     remains.files.append(segments + "/" + name)
                 } else {
-                    remains.others.append(segments + "/" + name)
+                    remains.note(foreign: segments + "/" + name)
                 }
             }
             let snapshots = Self.snapshotsDirectory(of: device)
@@ -40,7 +57,7 @@ extension Container {
                 if isKnown {
                     remains.files.append(snapshots + "/" + name)
                 } else {
-                    remains.others.append(snapshots + "/" + name)
+                    remains.note(foreign: snapshots + "/" + name)
                 }
             }
             let packs = Self.packsDirectory(of: device)
@@ -49,7 +66,7 @@ extension Container {
                     remains.files.append(packs + "/" + name)
                     remains.hasPacks = true
                 } else {
-                    remains.others.append(packs + "/" + name)
+                    remains.note(foreign: packs + "/" + name)
                 }
             }
             let values = Self.partsDirectory(of: device)
@@ -57,17 +74,18 @@ extension Container {
                 if PartName(name) != nil {
                     remains.files.append(values + "/" + name)
                 } else {
-                    remains.others.append(values + "/" + name)
+                    remains.note(foreign: values + "/" + name)
                 }
             }
-            let head = Self.headName(of: device)
+            let (head, claim) = (Self.headName(of: device), Self.claimName(of: device))
             let directories = [segments, snapshots, packs, values, Self.membersDirectory(of: device)]
             for name in try backend.list(directory, after: nil) where !directories.contains(directory + "/" + name) {
                 // The head goes last: as long as a head is there, people see the owner of the remaining files.
-                if directory + "/" + name == head {
-                    remains.files.append(head)
+                // A claim may come back with a copy of the folder. Names ascend, so the claim is before the head.
+                if [head, claim].contains(directory + "/" + name) {
+                    remains.files.append(directory + "/" + name)
                 } else {
-                    remains.others.append(directory + "/" + name)
+                    remains.note(foreign: directory + "/" + name)
                 }
             }
         }

@@ -31,6 +31,17 @@ extension Container {
         return try locating(device, directory) { try backend.version(of: directory) }
     }
 
+    /// The version of a record's file: the same as before if the content is the same. `nil` if unknown.
+    package func recordVersion(_ name: RecordName, of device: DeviceID) throws -> FileVersion? {
+        let path = Self.membersDirectory(of: device) + "/" + name.fileName
+        return try locating(device, path) { try backend.version(of: path) }
+    }
+
+    /// The path of a record's file, for messages.
+    package func path(of name: RecordName, _ device: DeviceID) -> String {
+        backend.describe(Self.membersDirectory(of: device) + "/" + name.fileName)
+    }
+
     /// Reads the bytes of a record; `nil` if the record is not there (any more).
     /// - Throws: `damagedFile` for a file above `maximumRecordBytes`, `inputOutput`.
     package func readRecord(_ name: RecordName, of device: DeviceID) throws -> [UInt8]? {
@@ -55,6 +66,14 @@ extension Container {
             // The name is the hash of this record, so other bytes are damage, or the same with another signature.
             try backend.replace(path, record)
         }
+        try backend.announce(device)
+    }
+
+    /// Writes a record in the place of a damaged file, in any device's directory: the name is the hash of the record, so every writer writes
+    /// the same. Durable on return.
+    /// - Throws: as `ContainerBackend.replace`.
+    package func mendRecord(_ record: [UInt8], name: RecordName, of device: DeviceID) throws {
+        try backend.replace(Self.membersDirectory(of: device) + "/" + name.fileName, record)
         try backend.announce(device)
     }
 

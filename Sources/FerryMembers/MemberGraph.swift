@@ -132,6 +132,9 @@ package struct MemberGraph: Sendable {
 
     package func contains(_ hash: RecordHash) -> Bool { numberByHash[hash] != nil }
 
+    /// The keys of a device named by an admission, member or not; `nil` for any other.
+    package func keys(of device: DeviceID) -> DevicePublicKeys? { numberByDevice[device].flatMap { devices[$0].keys } }
+
     /// The counted records without the first `count`, each after the records followed by it.
     package func hashes(after count: Int) -> [RecordHash] { nodes.dropFirst(count).map(\.hash) }
 

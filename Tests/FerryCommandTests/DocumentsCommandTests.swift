@@ -668,6 +668,24 @@ final class DocumentsCommandTests: XCTestCase {
         )
     }
 
+    func testAnExportWarnsOfBytesThatItLacksAlone() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        try Data("short".utf8).write(to: URL(fileURLWithPath: workshop.path("small")))
+        try workshop.succeed("documents", "a.sqlite", "add", "small")
+        for options in [[], ["--without-documents"]] {
+            let told = try workshop.run([Workshop.binary, "export", "a.sqlite", "rows.ferry"] + options)
+            XCTAssertEqual(told.status, 0, told.errors)
+            XCTAssertFalse(told.errors.contains("above 4 kB"), told.errors)
+        }
+        try Data(repeating: 7, count: 40_000).write(to: URL(fileURLWithPath: workshop.path("large")))
+        try workshop.succeed("documents", "a.sqlite", "add", "large")
+        let whole = try workshop.succeed("export", "a.sqlite", "rows.ferry")
+        XCTAssertFalse(whole.errors.contains("above 4 kB"), whole.errors)
+        let rows = try workshop.succeed("export", "a.sqlite", "rows.ferry", "--without-documents")
+        XCTAssertTrue(rows.errors.contains("above 4 kB (40 kB in all)"), rows.errors)
+    }
+
     func testHowLongVersionsStayIsOneChoiceForAllDevices() throws {
         let workshop = try Workshop()
         try workshop.beginTwo()

@@ -1,5 +1,6 @@
 import FerryContainer
 import FerryCore
+import FerryMembers
 import FerrySeal
 import Foundation
 
@@ -30,6 +31,8 @@ public final class Carrier: Sendable {
         /// Keys from records and claims, and the records read so far.
         var keys: [DeviceID: DevicePublicKeys] = [:]
         var read: Set<String> = []
+        /// The first record of the membership, and the devices with logs from before.
+        var formerLogs: (genesis: RecordHash, devices: Set<DeviceID>)?
         /// Heads and claims as they were last read.
         var kept: BothSides<[String: VersionedReading<[UInt8]>]> = BothSides(from: [:], to: [:])
         /// The memory, once read.
@@ -80,10 +83,15 @@ public final class Carrier: Sendable {
         report.isNew = target == .new
         let memory = try memory(of: source.id, target)
         var run = try CarryRun(self, source, target, memory: memory, now: start)
+        run.isThorough = isThorough
         try run.run(&report, progress)
         if !dryRun {
-            if run.memory != memory { try places.to.replace(memoryName, run.memory.encoded()) }
-            state.withLock { ($0.isThere, $0.memory) = (true, run.memory) }
+            var known = run.memory
+            if known != memory {
+                known.change = (known.change ?? 0) + 1
+                try places.to.replace(CarryMemory.fileName(with: texts.from), known.encoded())
+            }
+            state.withLock { ($0.isThere, $0.memory) = (true, known) }
         }
         report.durationMilliseconds = environment.clock.milliseconds() - start
         return report
@@ -95,14 +103,16 @@ public final class Carrier: Sendable {
         places.to.interrupt()
     }
 
-    private var memoryName: String { CarryMemory.fileName(from: texts.from) }
-
     private func memory(of container: ContainerID, _ target: Target) throws -> CarryMemory {
         if let memory = state.withLock({ $0.memory }) { return memory }
         // In a dry run the second place may not be there at all.
         if target == .new { return CarryMemory(container: container) }
-        return CarryMemory(
-            decoding: try places.to.read(memoryName, maximumBytes: CarryMemory.maximumBytes), container: container)
+        func memory(_ side: CarrySide) throws -> CarryMemory {
+            let name = CarryMemory.fileName(with: texts[side.other])
+            return CarryMemory(
+                decoding: try places[side].read(name, maximumBytes: CarryMemory.maximumBytes), container: container)
+        }
+        return try .last(there: memory(.to), here: memory(.from))
     }
 
     /// Reads a file of a place.
@@ -202,13 +212,40 @@ public final class Carrier: Sendable {
                 let path = file.path(of: device)
                 if state.withLock({ $0.read.contains(path) }) { continue }
                 // Unreadable and damaged files state no keys. A copy of such a file reports the problem.
-                guard let bytes = try? place.read(path, maximumBytes: file.maximumBytes) else { continue }
-                let stated = StatedKeys.all(in: bytes, file, container)
+                guard let bytes = try? place.read(path, maximumBytes: file.maximumBytes),
+                    let stated = StatedKeys.all(in: bytes, file, container)
+                else { continue }
                 state.withLock { state in
                     state.keys.merge(stated) { first, _ in first }
                     if file != .claim { state.read.insert(path) }
                 }
             }
         }
+    }
+
+    /// The devices with logs from before a membership was founded: no member reads these logs.
+    /// - Parameters:
+    ///   - genesis: the hash of the membership's first record.
+    ///   - files: the listings of both places.
+    /// - Returns: no device where the first record is in neither place.
+    func formerLogs(
+        _ genesis: RecordHash, in files: [DeviceID: BothSides<DeviceFiles>], _ container: ContainerID
+    ) -> Set<DeviceID> {
+        if let known = state.withLock({ $0.formerLogs }), known.genesis == genesis { return known.devices }
+        let file = DeviceFile.record(RecordName(genesis))
+        for (device, listed) in files {
+            for side in CarrySide.allCases where listed[side].records.contains(RecordName(genesis)) {
+                // The copy of an unreadable or damaged record reports the problem.
+                guard
+                    let bytes = try? places[side].read(file.path(of: device), maximumBytes: file.maximumBytes),
+                    let record = try? MemberRecord(decoding: bytes, container: container), record.hash == genesis,
+                    case .found(let founding)? = record.acts.first
+                else { continue }
+                let devices = Set(founding.formerLogs.map(\.device))
+                state.withLock { $0.formerLogs = (genesis, devices) }
+                return devices
+            }
+        }
+        return []
     }
 }

@@ -3,7 +3,7 @@ import FerryCore
 import Foundation
 
 /// The memory of a `Carrier` between runs, in a small file beside the marker of the target place (Docs/Format.md, "A
-/// container that is carried"). The memory is a hint: without it everything is carried all the same, and less is
+/// container that is carried"). What is remembered of a place holds for runs in either direction. The memory is a hint: without it everything is carried all the same, and less is
 /// removed.
 struct CarryMemory: Codable, Equatable {
     private static let currentFormat = 1
@@ -17,10 +17,15 @@ struct CarryMemory: Codable, Equatable {
         var claim: String?
         /// True if the author writes to the source place; `nil` if unknown.
         var isAtSource: Bool?
+        /// True if the source place, or the target place, ever had files of the device.
+        var wasAtSource: Bool?
+        var wasAtTarget: Bool?
     }
 
     var format = Self.currentFormat
     var container: String
+    /// Counts the changes of the memory, so that of two memories the later is known.
+    var change: Int?
     /// By the devices' IDs in hexadecimal digits.
     var devices: [String: Device] = [:]
     /// The checksum of the marker, as once equal in both places.
@@ -32,9 +37,30 @@ struct CarryMemory: Codable, Equatable {
 
     init(container: ContainerID) { self.container = container.hex }
 
-    /// The file's name in the target place: each source place has a separate file.
-    static func fileName(from place: String) -> String {
-        "carried-" + ContentHash.checksum(Array(place.utf8)).hex.prefix(16) + ".json"
+    /// The file's name in a place: each further place has a separate file.
+    static func fileName(with other: String) -> String {
+        "carried-" + ContentHash.checksum(Array(other.utf8)).hex.prefix(16) + ".json"
+    }
+
+    /// The memory of the last run between two places, whichever was the source then: each run leaves its memory in its target place.
+    /// - Parameters:
+    ///   - there: the memory in the target place.
+    ///   - here: the memory in the source place, from runs in the other direction.
+    static func last(there: CarryMemory, here: CarryMemory) -> CarryMemory {
+        (here.change ?? 0) > (there.change ?? 0) ? here.turned : there
+    }
+
+    /// The memory for a run in the other direction.
+    private var turned: CarryMemory {
+        var turned = self
+        (turned.superfluousFrom, turned.superfluousTo) = (superfluousTo, superfluousFrom)
+        turned.devices = devices.mapValues { device in
+            var device = device
+            device.isAtSource = device.isAtSource.map { !$0 }
+            (device.wasAtSource, device.wasAtTarget) = (device.wasAtTarget, device.wasAtSource)
+            return device
+        }
+        return turned
     }
 
     /// Reads the file. Nothing is remembered after damage, for a different container, and for a later Ferry.
@@ -62,6 +88,12 @@ struct CarryMemory: Codable, Equatable {
     /// The author's last known place.
     func home(of device: DeviceID) -> CarrySide? {
         devices[device.hex]?.isAtSource.map { $0 ? .from : .to }
+    }
+
+    /// Whether the places ever had files of a device.
+    func presence(of device: DeviceID) -> BothSides<Bool> {
+        let known = devices[device.hex]
+        return BothSides(from: known?.wasAtSource ?? false, to: known?.wasAtTarget ?? false)
     }
 
     func head(of device: DeviceID) -> Checksum? { devices[device.hex]?.head.flatMap { Checksum($0) } }

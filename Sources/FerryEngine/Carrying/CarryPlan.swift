@@ -40,7 +40,8 @@ struct HeadFacts: Equatable {
 ///   brought back.
 /// - Packs go before segments, because rows name them. A pack removed by the author stays in the other place.
 /// - Parts of large values go before segments and snapshots, because these refer to them.
-/// - The carrier removes only files removed by their author, once their successor is in both places (`superfluous`).
+/// - The carrier removes only files removed by their author, once their successor is in both places (`superfluous`), and
+///   files from before the container was sealed, once a member has removed the device's files in the other place.
 struct CarryPlan: Equatable {
     /// A file to copy to the other place.
     struct Copy: Hashable {
@@ -55,6 +56,10 @@ struct CarryPlan: Equatable {
     var superfluous: [Copy] = []
     /// The author's place; `nil` if both places are alike, and always were.
     var author: CarrySide?
+    /// Files in both places with different lengths: one of the two is damaged.
+    var uneven: [DeviceFile] = []
+    /// The number of files of the time before the container was sealed that stay.
+    var former = 0
 
     /// - Parameters:
     ///   - files: the listings, without files known as damaged.
@@ -79,6 +84,23 @@ struct CarryPlan: Equatable {
         planSegments(files, logStart: (heads[newest] ?? heads[newest.other])?.logStart)
         planSnapshots(files)
         planRemovalOfParts(files)
+    }
+
+    /// Plans for a device with a log from before the present membership: no member reads the log, and `ferry seal --clean` removes the
+    /// files. Records and packs alone go to the other place. Packs may have bytes of documents that no other pack has yet.
+    /// - Parameter presence: whether the places ever had files of the device. A place without any file now is cleaned: then nothing goes
+    ///   back, and all but packs are superfluous in the other place.
+    init(former files: BothSides<DeviceFiles>, presence: BothSides<Bool>) {
+        for side in CarrySide.allCases {
+            let (here, there) = (files[side], files[side.other])
+            copies += here.records.subtracting(there.records).sorted().map { Copy(file: .record($0), source: side) }
+            if presence[side.other] && there.content.isEmpty {
+                superfluous += here.content.filter { !$0.isPack }.map { Copy(file: $0, source: side) }
+            } else {
+                copies += here.packs.subtracting(there.packs).sorted().map { Copy(file: .pack($0), source: side) }
+            }
+        }
+        former = Set(files.from.content).union(files.to.content).count - superfluous.count
     }
 
     // MARK: Parts
@@ -189,6 +211,21 @@ struct CarryPlan: Equatable {
         superfluous += there.chunks.subtracting(here.chunks).sorted()
             .map { Copy(file: .chunk($0), source: author.other) }
     }
+}
+
+extension DeviceFiles {
+    /// All files but records, the head last.
+    var content: [DeviceFile] {
+        var all = segments.map { DeviceFile.segment($0) } + manifests.map { .manifest($0) }
+        all += chunks.sorted().map { .chunk($0) } + packs.sorted().map { .pack($0) } + parts.sorted().map { .part($0) }
+        if hasClaim { all.append(.claim) }
+        if hasHead { all.append(.head) }
+        return all
+    }
+}
+
+extension DeviceFile {
+    fileprivate var isPack: Bool { if case .pack = self { true } else { false } }
 }
 
 extension CarryPlan.Copy {

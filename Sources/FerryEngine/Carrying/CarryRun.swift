@@ -12,6 +12,8 @@ struct CarryRun {
     let details: ContainerDescription
     let isNew: Bool
     private var isDryRun = false
+    /// True: files in both places are held against each other.
+    var isThorough = true
     let now: Int64
     /// The place with the newer marker; `nil` for equal markers, and for a new second place.
     private let newerMarker: CarrySide?
@@ -76,7 +78,15 @@ struct CarryRun {
         var devices = Set(try DeviceFiles.devices(in: carrier.places.from))
         if !isNew || !isDryRun { devices.formUnion(try DeviceFiles.devices(in: carrier.places.to)) }
         report.devices = devices.count
-        let works = try devices.sorted().compactMap { try look(at: $0) }
+        var listed: [DeviceID: BothSides<DeviceFiles>] = [:]
+        for device in devices { listed[device] = try files(of: device) }
+        var former: Set<DeviceID> = []
+        if case .sealed(let genesis) = details.sealing {
+            former = carrier.formerLogs(genesis, in: listed, details.id)
+        }
+        let works = try listed.sorted { $0.key < $1.key }.compactMap { device, files in
+            try look(at: device, files, isFormer: former.contains(device))
+        }
         try perform(works, progress)
         if !isDryRun {
             try remember(works)
@@ -91,7 +101,8 @@ struct CarryRun {
             report.there = result.ways.from
             report.back = result.ways.to
             report.leftBehind = result.left.sorted { $0.path < $1.path }
-            if result.ofOpenTime > 0 { report.openTimeFiles = result.ofOpenTime }
+            let ofOpenTime = works.reduce(result.ofOpenTime) { $0 + $1.plan.former }
+            if ofOpenTime > 0 { report.openTimeFiles = ofOpenTime }
         }
     }
 
@@ -107,16 +118,32 @@ struct CarryRun {
         let newerClaim: CarrySide?
         /// The contents of the changing files.
         let contents: BothSides<[DeviceFile: [UInt8]]>
+        /// Whether the places ever had files of the device.
+        let presence: BothSides<Bool>
     }
 
-    private func look(at device: DeviceID) throws -> Work? {
+    private func files(of device: DeviceID) throws -> BothSides<DeviceFiles> {
         var files = BothSides(from: DeviceFiles(), to: DeviceFiles())
-        var heads = BothSides<HeadFacts?>(from: nil, to: nil)
-        var claims = BothSides<Checksum?>(from: nil, to: nil)
-        var contents = BothSides<[DeviceFile: [UInt8]]>(from: [:], to: [:])
         for side in CarrySide.allCases where !(isNew && isDryRun && side == .to) {
             files[side] = try DeviceFiles(of: device, in: carrier.places[side])
         }
+        return files
+    }
+
+    private func look(at device: DeviceID, _ files: BothSides<DeviceFiles>, isFormer: Bool) throws -> Work? {
+        if files.from.isEmpty, files.to.isEmpty { return nil }
+        var presence = memory.presence(of: device)
+        for side in CarrySide.allCases where !files[side].content.isEmpty { presence[side] = true }
+        if isFormer {
+            var plan = CarryPlan(former: files, presence: presence)
+            plan.uneven = try uneven(files, of: device, recordsAlone: true)
+            return Work(
+                device: device, plan: plan, heads: BothSides(from: nil, to: nil), claims: BothSides(from: nil, to: nil),
+                newerHead: nil, newerClaim: nil, contents: BothSides(from: [:], to: [:]), presence: presence)
+        }
+        var heads = BothSides<HeadFacts?>(from: nil, to: nil)
+        var claims = BothSides<Checksum?>(from: nil, to: nil)
+        var contents = BothSides<[DeviceFile: [UInt8]]>(from: [:], to: [:])
         for side in CarrySide.allCases {
             if files[side].segments.last != files[side.other].segments.last { recheckHead(of: device, side) }
             if files[side].hasHead, let bytes = read(.head, of: device, side) {
@@ -128,14 +155,33 @@ struct CarryRun {
                 contents[side][.claim] = bytes
             }
         }
-        if files.from.isEmpty, files.to.isEmpty { return nil }
         let logs = BothSides(from: files.from.segments.last?.last ?? 0, to: files.to.segments.last?.last ?? 0)
         let newerHead = CarryPlan.newerHead(heads, base: memory.head(of: device), logs: logs)
-        let plan = CarryPlan(files, heads: heads, newerHead: newerHead, home: memory.home(of: device))
+        var plan = CarryPlan(files, heads: heads, newerHead: newerHead, home: memory.home(of: device))
+        plan.uneven = try uneven(files, of: device)
         let newerClaim = CarryPlan.newer(claims, base: memory.claim(of: device), isRemovable: true)
         return Work(
             device: device, plan: plan, heads: heads, claims: claims, newerHead: newerHead,
-            newerClaim: claims.from == claims.to ? nil : newerClaim ?? plan.author ?? .from, contents: contents)
+            newerClaim: claims.from == claims.to ? nil : newerClaim ?? plan.author ?? .from, contents: contents,
+            presence: presence)
+    }
+
+    /// The unchanging files of a device that both places have with different lengths.
+    private func uneven(
+        _ files: BothSides<DeviceFiles>, of device: DeviceID, recordsAlone: Bool = false
+    ) throws -> [DeviceFile] {
+        guard isThorough else { return [] }
+        let records = Set(files.from.records).intersection(files.to.records).sorted().map { DeviceFile.record($0) }
+        let present = Set(files.to.content)
+        let common = recordsAlone ? [] : files.from.content.filter { !$0.changes && present.contains($0) }
+        return try (records + common).filter { file in
+            let path = file.path(of: device)
+            // A place that knows no version of a file knows no length.
+            guard let here = try carrier.places.from.version(of: path)?.size,
+                let there = try carrier.places.to.version(of: path)?.size
+            else { return false }
+            return here != there
+        }
     }
 
     /// Asks a remote place for a device's present head, if the device's log goes further there. Readers find segments
@@ -157,6 +203,7 @@ struct CarryRun {
         // Where nobody reads yet, the order of files does not matter: all of them go side by side. Elsewhere devices do.
         try perform(isNew ? others.flatMap { $0.map { [$0] } } : others, total, progress)
         try perform(manifests, total, progress)
+        for work in works { for file in work.plan.uneven { try mend(file, of: work.device) } }
         for work in works { try copyChanging(work) }
     }
 
@@ -207,6 +254,31 @@ struct CarryRun {
         count(copy.source, bytes.count, device)
     }
 
+    /// Replaces a damaged file by the whole file of the other place. If both are damaged, both are recorded as left behind.
+    private func mend(_ file: DeviceFile, of device: DeviceID) throws {
+        var whole: [CarrySide: [UInt8]] = [:]
+        var damage: [CarrySide: any Error] = [:]
+        let path = file.path(of: device)
+        for side in CarrySide.allCases {
+            do {
+                guard let bytes = try carrier.read(path, maximumBytes: file.maximumBytes, side, isKept: false) else {
+                    return  // gone since the listing
+                }
+                try proof.check(bytes, file, of: device)
+                whole[side] = bytes
+            } catch is FileOfOpenTime {
+                return
+            } catch {
+                damage[side] = error
+            }
+        }
+        if whole.count == 1, let (side, bytes) = whole.first {
+            if !isDryRun { try carrier.places[side.other].replace(path, bytes) }
+            return count(side, isDryRun ? 0 : bytes.count, device)
+        }
+        for (side, error) in damage { leave(file, of: device, side, error) }
+    }
+
     private func count(_ source: CarrySide, _ bytes: Int, _ device: DeviceID) {
         result.withLock { result in
             result.ways[source].files += 1
@@ -226,6 +298,8 @@ struct CarryRun {
             let target = carrier.places[side.other]
             if let bytes = work.contents[side][file] {
                 if !isDryRun { try target.replace(path, bytes) }
+                // A damaged file there is mended.
+                result.withLock { $0.left.removeAll { $0.path == target.describe(path) } }
                 count(side, isDryRun ? 0 : bytes.count, work.device)
             } else if file == .claim, !isDryRun {
                 try target.remove(path)
@@ -237,7 +311,7 @@ struct CarryRun {
     /// Reads a file and checks the content against the name; otherwise records the file as left behind.
     /// - Returns: `nil` also for a file gone since the listing: the author removed the file.
     private func read(_ file: DeviceFile, of device: DeviceID, _ side: CarrySide) -> [UInt8]? {
-        let (path, place) = (file.path(of: device), carrier.places[side])
+        let path = file.path(of: device)
         do {
             guard let bytes = try carrier.read(path, maximumBytes: file.maximumBytes, side, isKept: file.changes) else {
                 return nil
@@ -248,14 +322,19 @@ struct CarryRun {
             result.withLock { $0.ofOpenTime += 1 }
             return nil
         } catch {
-            let failure =
-                error as? FerryError ?? FerryError(.inputOutput, "The file cannot be read: \(error).", cause: error)
-            result.withLock {
-                $0.left.append(
-                    CarryReport.LeftBehind(
-                        path: place.describe(path), code: failure.code.rawValue, reason: failure.message))
-            }
+            leave(file, of: device, side, error)
             return nil
+        }
+    }
+
+    /// Records a file as left behind.
+    private func leave(_ file: DeviceFile, of device: DeviceID, _ side: CarrySide, _ error: any Error) {
+        let failure =
+            error as? FerryError ?? FerryError(.inputOutput, "The file cannot be read: \(error).", cause: error)
+        let path = carrier.places[side].describe(file.path(of: device))
+        result.withLock {
+            $0.left.append(
+                CarryReport.LeftBehind(path: path, code: failure.code.rawValue, reason: failure.message))
         }
     }
 
@@ -298,6 +377,8 @@ struct CarryRun {
             }
             device.claim = (work.newerClaim.map { work.claims[$0] } ?? work.claims.from)?.hex
             device.isAtSource = work.plan.author.map { $0 == .from }
+            if work.presence.from { device.wasAtSource = true }
+            if work.presence.to { device.wasAtTarget = true }
             devices[work.device.hex] = device
         }
         memory.devices = devices

@@ -5,15 +5,15 @@ import FerrySeal
 
 /// The public keys in records and claims. A device's ID is a hash of the keys, so any source of the keys will do.
 enum StatedKeys {
-    /// - Returns: nothing, for bytes that are no record and no claim.
+    /// - Returns: `nil` for bytes that are no whole record and no claim.
     static func all(
         in bytes: [UInt8], _ file: DeviceFile, _ container: ContainerID
-    ) -> [DeviceID: DevicePublicKeys] {
+    ) -> [DeviceID: DevicePublicKeys]? {
         var keys: [DeviceID: DevicePublicKeys] = [:]
         switch file {
         case .record:
             // Bytes that are no record state no keys.
-            guard let record = try? MemberRecord(decoding: bytes, container: container) else { break }
+            guard let record = try? MemberRecord(decoding: bytes, container: container) else { return nil }
             for act in record.acts {
                 switch act {
                 case .found(let founding): keys[founding.founder.device(in: container)] = founding.founder
@@ -23,7 +23,8 @@ enum StatedKeys {
             }
         case .claim:
             // As above.
-            if let claim = try? Claim(decoding: bytes, container: container) { keys[claim.device] = claim.keys }
+            guard let claim = try? Claim(decoding: bytes, container: container) else { return nil }
+            keys[claim.device] = claim.keys
         default: break
         }
         return keys

@@ -11,8 +11,9 @@ extension Replica {
     /// - Throws: `busy`, `notTracked`, `database`. Problems of the container are findings.
     package func examine(isRepairing: Bool = false, progress: ProgressHandler? = nil) throws -> DoctorReport {
         let start = environment.clock.milliseconds()
-        var (report, lost, faults) = try findings(isRepairing: isRepairing, progress)
-        if isRepairing, report.findings.contains(where: \.canBeRepaired) {
+        var (report, lost, faults, isOut) = try findings(isRepairing: isRepairing, progress)
+        // A device that is out changes nothing in the container.
+        if isRepairing, !isOut, report.findings.contains(where: \.canBeRepaired) {
             let before = report.findings
             try repair(lost: lost, faults)
             // Missing findings were repaired.
@@ -29,10 +30,10 @@ extension Replica {
 
     /// Examines the database and the container.
     /// - Returns: also the last of this device's changesets in need of a snapshot instead of a file, 0 for none. Also the faults of packs,
-    ///   after a look at the packs.
+    ///   after a look at the packs, and whether this device takes no part in its sealed container.
     private func findings(
         isRepairing: Bool, _ progress: ProgressHandler?
-    ) throws -> (report: DoctorReport, lost: UInt64, faults: PackFaults?) {
+    ) throws -> (report: DoctorReport, lost: UInt64, faults: PackFaults?, isOut: Bool) {
         var report = DoctorReport()
         var (lost, faults): (UInt64, PackFaults?) = (0, nil)
         do {
@@ -44,7 +45,21 @@ extension Replica {
                 .init(.fault, "clock", error.message, advice: "Set the date of this computer, and run `ferry sync`."))
         }
         do {
-            var examination = try ContainerExamination(self, openContainerAfresh(), progress)
+            if let reason = try reasonOutside() {
+                report.findings.removeAll { $0.subject == "folder" }
+                report.add(
+                    .init(
+                        .fault, "database", reason.message,
+                        advice:
+                            "All rows are here, also those that were not sent. `ferry enrol` makes the database a device of its own "
+                            + "again, and sends them. `ferry leave` makes it a database without a container.",
+                        since: try store.reading().failure.flatMap {
+                            $0.isSame(as: reason) ? $0.sinceMilliseconds : nil
+                        }))
+                report.examined.append("no file of the container, because this device is out")
+                return (report, lost, faults, true)
+            }
+            var examination = try ContainerExamination(self, openContainer(), progress)
             try examination.run(&report)
             let container = examination.container
             faults = try ContentExamination(
@@ -74,7 +89,23 @@ extension Replica {
                     file: error.path, canBeRepaired: lacksMarker,
                     since: try store.reading().failure.flatMap { $0.isSame(as: error) ? $0.sinceMilliseconds : nil }))
         }
-        return (report, lost, faults)
+        return (report, lost, faults, false)
+    }
+
+    /// Why this device takes no part in a sealed container, by all records in the container; `nil` for a member, and for an open
+    /// container.
+    private func reasonOutside() throws -> FerryError? {
+        try place().refresh(.full)
+        guard var membership = try membership() else { return nil }
+        let container = try plainContainer()
+        let reader = MemberReader(container: container, now: environment.clock.milliseconds())
+        try membership.insert(reader.look(membership).records)
+        do {
+            try checkMember(membership)
+            return nil
+        } catch let error as FerryError where error.code == .notMember {
+            return error
+        }
     }
 
     /// Whether the folder has this database's container, under another membership.
@@ -99,8 +130,9 @@ extension Replica {
 
     private static func advice(_ code: FerryError.Code) -> String {
         switch code {
-        case .keyMissing: "Nothing is lost: what is written here waits. Run `ferry enrol`."
-        case .keyExposed: "Take the rights of others away, and run `ferry keys … renew`."
+        case .keyMissing:
+            "Nothing is lost: what is written here waits. Run as the account that has the key, or run `ferry enrol`."
+        case .keyExposed: "Do so, and run `ferry sync`. If others may have read the keys, run `ferry keys … renew`."
         default: "Somebody put a plain marker or file into the folder. Find out who, and restore the folder."
         }
     }
@@ -122,6 +154,7 @@ extension Replica {
         }
         // Publishes waiting changes, and writes the own head.
         _ = try sync()
+        try mendRecords()
         let replaced = try repairContents(openContainerAfresh(), faults).replaced
         _ = try sync()
         try removeReplacedPacks(replaced, openContainerAfresh())

@@ -120,6 +120,12 @@ package struct FileKeyStore: KeyStore {
                 path: directory, device: device)
         }
         let path = path(of: device)
+        if try fileSystem.item(at: path) == .other {
+            throw FerryError(
+                .keyExposed,
+                "\(path) is a symbolic link, or no file at all, so others may change which keys are read. Put the key file itself there, "
+                    + "with chmod 600; the directory \(directory) may be a link.", path: path, device: device)
+        }
         if try fileSystem.isExposed(at: path) {
             throw FerryError(
                 .keyExposed,

@@ -11,7 +11,9 @@ import FerryStore
 /// - a whole snapshot of a member has all accepted changes, and newcomers can open the snapshot;
 /// - every remaining member with a head has replayed as much;
 /// - no row names a pack among them;
-/// - all files among them are known to Ferry, and the log has no second branch.
+/// - no copy by a syncer is among them, and the log has no second branch.
+///
+/// Files that are nobody's, such as files of the operating system, neither keep the files nor go with them.
 struct FormerFiles {
     /// Why files stay.
     enum Obstacle: Equatable {
@@ -19,8 +21,8 @@ struct FormerFiles {
         case beyondAccepted(UInt64)
         /// Two databases wrote the log.
         case forked
-        /// Files unknown to Ferry: the name of the first.
-        case unknownFile(String)
+        /// Copies or placeholders by a syncer: their names.
+        case copies([String])
         /// No whole snapshot of a member has the accepted changes.
         case inNoSnapshot
         /// A member has not replayed the accepted changes.
@@ -66,11 +68,16 @@ struct FormerFiles {
         return roster.members[device] == nil && roster.left[device] == nil
     }
 
+    /// The sentence about files in a device's directory that are nobody's.
+    static func foreign(_ names: [String]) -> String {
+        "What is left is none of Ferry's: \(Obstacle.list(names))."
+    }
+
     /// Why a device's files stay; `nil` if they may go.
     func obstacle(to remains: Container.Remains) throws -> Obstacle? {
         let device = remains.device
         let end = membership.roster.removed[device]?.end?.sequence ?? 0
-        if let other = remains.others.first { return .unknownFile(other) }
+        if !remains.copies.isEmpty { return .copies(remains.copies) }
         if remains.lastSequence > end { return .beyondAccepted(remains.lastSequence) }
         if forked.contains(device) { return .forked }
         if try remains.hasPacks && needsPacks(device) { return .neededPacks }
@@ -89,16 +96,29 @@ struct FormerFiles {
 }
 
 extension FormerFiles.Obstacle {
-    /// The single file in the way; `nil` for further obstacles.
+    /// The first file in the way; `nil` for further obstacles.
     var file: String? {
-        if case .unknownFile(let name) = self { name } else { nil }
+        if case .copies(let names) = self { names.first } else { nil }
     }
 
     /// Advice for a person, if files do not go by themselves.
     var advice: String? {
-        guard case .beyondAccepted = self else { return nil }
-        return
+        switch self {
+        case .beyondAccepted:
             "Once its database is enrolled, or if that is gone for good, `ferry seal … --clean --anyway` removes them."
+        case .copies:
+            "Delete the copies where the proper files are there, and sync; `ferry seal … --clean --anyway` removes the rest at once."
+        default: nil
+        }
+    }
+
+    /// The most names in a sentence.
+    private static let namedFiles = 5
+
+    /// The names of files for people.
+    static func list(_ names: [String]) -> String {
+        names.prefix(namedFiles).joined(separator: ", ")
+            + (names.count > namedFiles ? " and \(names.count - namedFiles) more" : "")
     }
 
     /// In words for people.
@@ -108,7 +128,10 @@ extension FormerFiles.Obstacle {
             "Its files have changes, up to number \(last), beyond what was accepted of its log: no member has read them. Its own "
                 + "database sends them again when it enrols."
         case .forked: "Two databases wrote its log, and its files may have what only one of them had."
-        case .unknownFile(let name): "\(name) is no file of Ferry's."
+        case .copies(let names):
+            names.count == 1
+                ? "\(Self.list(names)) looks like a syncer's copy of one of them."
+                : "These look like a syncer's copies of some of them: \(Self.list(names))."
         case .neededPacks: "Its packs have bytes of documents that no sealed pack has yet."
         case .inNoSnapshot: "No whole snapshot of a member has all of its changes yet."
         case .notReplayed(let member): "\(names[member] ?? member.description) has not replayed all of its changes yet."

@@ -2,7 +2,7 @@ import FerryContainer
 import FerryCore
 
 /// The names in directories that look unchanged: the devices' directories, and the records in them. A scan need not
-/// list them again.
+/// list them again. Also the records' files that look unchanged: a scan need not read them again.
 ///
 /// Some folders may not report a change of a directory. So each directory is listed every ten minutes all the same, as
 /// in `UnchangedLogs`.
@@ -20,8 +20,13 @@ final class MemberListings: Sendable {
         }
     }
 
+    /// Instead of a number of counted records: the file had a record that counts.
+    static let known = -1
+
     private let devices = Locked<Entry<DeviceID>?>(nil)
     private let records = Locked<[DeviceID: Entry<RecordName>]>([:])
+    /// Files with a whole record: how many records counted at the reading, or `known`.
+    private let files = Locked<[DeviceID: [RecordName: VersionedReading<Int>]]>([:])
 
     /// The devices with a directory; as `Container.directories`.
     func directories(in container: Container, _ now: Int64) throws -> [DeviceID] {
@@ -47,5 +52,23 @@ final class MemberListings: Sendable {
         let reading = VersionedReading(names, version, after: former?.reading, milliseconds: now)
         records.withLock { $0[device] = Entry(reading: reading, milliseconds: now) }
         return names
+    }
+
+    /// True if a file with a version was read whole, with as many counted records. With more records, a record may count that did not
+    /// before.
+    func hasRead(_ name: RecordName, of device: DeviceID, _ version: FileVersion?, at count: Int) -> Bool {
+        guard let version, let reading = files.withLock({ $0[device]?[name] }) else { return false }
+        return reading.value == count && reading.holds(for: version)
+    }
+
+    /// - Parameter version: the version before the reading.
+    func noteRead(
+        _ name: RecordName, of device: DeviceID, _ version: FileVersion?, at count: Int, _ now: Int64
+    ) {
+        guard let version else { return }
+        files.withLock { files in
+            let former = files[device]?[name]
+            files[device, default: [:]][name] = VersionedReading(count, version, after: former, milliseconds: now)
+        }
     }
 }

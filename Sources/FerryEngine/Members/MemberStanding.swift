@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMembers
+import FerryStore
 
 /// The standing of a device in a sealed container, for reports.
 struct MemberStanding {
@@ -53,9 +54,19 @@ extension DevicesReport.Device {
     }
 }
 
+extension StoreSummary {
+    /// When a device without a readable head was last heard of: the time of the last head here, or of the last change. `nil`: never.
+    func lastSeen(_ device: DeviceID) -> Int64? {
+        if let written = devices.first(where: { $0.id == device })?.writtenMilliseconds { return written }
+        let last = vector[device]
+        return last.sequence > 0 ? last.time.milliseconds : nil
+    }
+}
+
 extension Replica {
     /// Adds the members' standings to a list of devices, and the devices that are out.
-    func addMembership(to devices: inout [DevicesReport.Device], named names: [DeviceID: String]) throws {
+    func addMembership(to devices: inout [DevicesReport.Device], _ reading: StoreSummary) throws {
+        let names = reading.names
         guard let roster = try membership()?.roster else { return }
         for place in devices.indices {
             guard let device = DeviceID(devices[place].id) else { continue }
@@ -66,7 +77,9 @@ extension Replica {
         where !listed.contains(device.description) {
             let gone = DevicesReport.Device(
                 id: device.description, name: names[device] ?? device.description, isThisDevice: false,
-                activity: .retired, behind: 0, unacknowledged: 0, holdsBackSegments: 0,
+                activity: .retired,
+                lastSeenMilliseconds: reading.lastSeen(device),
+                behind: 0, unacknowledged: 0, holdsBackSegments: 0,
                 holdsBackBytes: 0, isLeftBehind: false)
             devices.append(gone.telling(MemberStanding(device, in: roster)))
         }

@@ -43,9 +43,18 @@ struct Membership: Sendable {
     var device: DeviceID { keys.device }
     /// Whether this device was let in and is not out.
     var isMember: Bool { roster.members[device] != nil }
-    /// Whether a record with this name is here, counted or not.
-    func hasRead(_ name: RecordName) -> Bool { names.contains(name) }
-    private var names: Set<RecordName> = []
+    /// The counted record with this name.
+    func record(named name: RecordName) -> MemberRecord? { hashes[name].flatMap { records[$0] } }
+    private var hashes: [RecordName: RecordHash] = [:]
+
+    /// Whether a record's signature does not hold. False as long as the author's keys are unknown, and for records of a former membership,
+    /// which had another recovery code.
+    func hasFalseSignature(_ record: MemberRecord) -> Bool {
+        if record.membership != genesis { return false }
+        var keys = record.isRecovery ? roster.recovery : graph.keys(of: record.author)
+        if case .found(let founding)? = record.acts.first { keys = founding.founder }
+        return keys.map { !record.isSigned(by: $0) } ?? false
+    }
 
     /// Takes records, in any order.
     /// - Parameter areVerified: whether their signatures are known to hold.
@@ -55,14 +64,19 @@ struct Membership: Sendable {
     mutating func insert(_ news: [MemberRecord], areVerified: Bool = false) throws(FerryError) -> [MemberRecord] {
         let before = graph.count
         for record in news where records[record.hash] == nil {
-            names.insert(RecordName(record.hash))
-            if try graph.insert(record, isVerified: areVerified) != .refused { waiting[record.hash] = record }
+            switch try graph.insert(record, isVerified: areVerified) {
+            case .counts: waiting[record.hash] = record
+            // As in the graph, the first of several files with a record waits. Others may have a signature that does not hold.
+            case .waits: waiting[record.hash] = waiting[record.hash] ?? record
+            case .known, .refused: continue
+            }
         }
         if graph.count == before { return [] }
         var counting: [MemberRecord] = []
         for hash in graph.hashes(after: before) {
             guard let record = waiting.removeValue(forKey: hash) else { continue }
             records[hash] = record
+            hashes[RecordName(hash)] = hash
             counting.append(record)
             keyring.take(record, with: keys, as: device)
         }

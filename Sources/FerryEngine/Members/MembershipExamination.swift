@@ -17,7 +17,7 @@ struct MembershipExamination {
         guard let membership = try replica.membership() else { return }
         let now = replica.environment.clock.milliseconds()
         let container = try replica.plainContainer()
-        let look = try MemberReader(container: container, now: now).look(membership)
+        let look = try MemberReader(container: container, now: now, checking: .all).look(membership)
         report.examined.append(
             "\(DoctorReport.count(membership.graph.count, "record")) of "
                 + DoctorReport.count(membership.roster.members.count, "member"))
@@ -36,12 +36,6 @@ struct MembershipExamination {
     private func examineMembers(
         _ membership: Membership, _ names: [DeviceID: String], _ now: Int64, _ report: inout DoctorReport
     ) throws {
-        do {
-            try replica.checkMember(membership)
-        } catch let error as FerryError where error.code == .notMember {
-            report.add(
-                .init(.fault, "database", error.message, advice: "`ferry enrol` makes it a device of its own again."))
-        }
         let roster = membership.roster
         if roster.recovery == nil {
             report.add(
@@ -108,9 +102,11 @@ struct MembershipExamination {
                     advice: "Nothing of that is read. Delete what you do not know.",
                     file: place.describe(Container.directory(of: first))))
         }
-        let refused = look.present.filter { name in
-            membership.hasRead(name) && !membership.records.keys.contains { RecordName($0) == name }
-        }.count
+        var after = membership
+        try after.insert(look.records)
+        // Records of a former membership stay where they are.
+        let present = look.records.filter { $0.membership == membership.genesis }
+        let refused = Set(present.map { RecordName($0.hash) }).filter { after.record(named: $0) == nil }.count
         if refused > 0 {
             report.add(
                 .init(
@@ -118,17 +114,36 @@ struct MembershipExamination {
                     "\(DoctorReport.count(refused, "record")) of others than members, or not whole yet.",
                     advice: "They count for nothing."))
         }
+        for file in look.damaged {
+            report.add(
+                .init(
+                    .warning, "folder", file.problem.message,
+                    advice:
+                        "This device has the record, and its next sync puts it back. If it cannot, move away what is in its place.",
+                    file: file.problem.path, canBeRepaired: true))
+        }
+        for file in look.unread {
+            report.add(
+                .init(
+                    .warning, "folder", file.problem.message,
+                    advice:
+                        "Let the folder's syncer finish, or run `ferry doctor --repair` on the other devices: one that has the record "
+                        + "puts it back. If none has it, delete the file.",
+                    file: file.problem.path))
+        }
         for problem in look.problems {
             report.add(
                 .init(
                     problem.code == .fileNotThereYet ? .note : .warning, "folder", problem.message,
-                    advice: "A member puts a record back that is lost.", file: problem.path))
+                    advice: problem.code == .fileNotThereYet
+                        ? "Let the folder's syncer finish." : "Move away what does not belong there.",
+                    file: problem.path))
         }
     }
 
     /// True if a device's files are sealed: under a former membership, since nobody reads them any more.
     private func isSealed(_ remains: Container.Remains, _ container: Container) throws -> Bool {
-        guard let file = remains.files.first else { return false }
+        guard let file = remains.files.first ?? remains.copies.first else { return false }
         return try container.backend.read(file, range: 0..<Envelope.magic.count) == Envelope.magic
     }
 
@@ -148,6 +163,16 @@ struct MembershipExamination {
         {
             let remains = try container.remains(of: device)
             if remains.isEmpty { continue }
+            if remains.files.isEmpty && remains.copies.isEmpty {
+                report.add(
+                    .init(
+                        .note, names[device] ?? device.description,
+                        "Its files from before the container was sealed are gone. "
+                            + FormerFiles.foreign(remains.others),
+                        advice: "Delete its directory, unless you need something in it.",
+                        file: container.backend.describe(Container.directory(of: device))))
+                continue
+            }
             let obstacle = try rule.obstacle(to: remains)
             report.add(
                 .init(

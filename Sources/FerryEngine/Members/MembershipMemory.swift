@@ -24,6 +24,8 @@ final class MembershipMemory: Sendable {
         /// Claims by words, waiting for a person.
         var claims: [Claim] = []
         var lateClaims = 0
+        /// Damaged files of records at the last look, without those that this device mended. By the devices of their directories.
+        var damagedRecords: [DeviceID: FerryError] = [:]
         /// Logs shown differently to other members, at the last thorough sync with any change.
         var forkedViews: [DeviceID: FerryError] = [:]
         /// Admitted copies without a report so far.
@@ -113,7 +115,8 @@ final class MembershipMemory: Sendable {
     func noteLook(at look: MemberReader.Look) {
         state.withLock { state in
             // A stranger's claim or record may still be on the way: then the next pass scans again.
-            state.directories = look.strangers.isEmpty ? look.directories : nil
+            // So may the rest of a record.
+            state.directories = look.strangers.isEmpty && look.unread.isEmpty ? look.directories : nil
             state.claims = look.claims.filter { $0.way == .words }
         }
     }
@@ -141,6 +144,15 @@ final class MembershipMemory: Sendable {
     var lateClaims: Int {
         get { state.withLock { $0.lateClaims } }
         set { state.withLock { $0.lateClaims = newValue } }
+    }
+
+    /// Damaged files of records: the first of each device.
+    var damagedRecords: [DeviceID: FerryError] { state.withLock { $0.damagedRecords } }
+
+    func note(damaged files: [MemberReader.Damaged], _ roster: Roster) {
+        // Anybody may put files into directories of nobody.
+        let known = files.filter { !roster.isUnknown($0.device) }.map { ($0.device, $0.stall) }
+        state.withLock { $0.damagedRecords = Dictionary(known) { first, _ in first } }
     }
 
     // MARK: Copies

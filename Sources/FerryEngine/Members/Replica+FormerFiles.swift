@@ -81,6 +81,15 @@ extension Replica {
                 let remains = try container.remains(of: device)
                 if remains.isEmpty { continue }
                 let name = reading.names[device] ?? device.description
+                if !remains.others.isEmpty {
+                    report.keptFiles.append(
+                        .init(id: device.description, name: name, reason: FormerFiles.foreign(remains.others)))
+                    // Nothing of Ferry's, and directories of an interrupted attempt.
+                    if remains.files.isEmpty && remains.copies.isEmpty {
+                        try container.remove(remains)
+                        continue
+                    }
+                }
                 if let obstacle = try rule.obstacle(to: remains), !anyway || remains.files.isEmpty {
                     report.keptFiles.append(
                         .init(id: device.description, name: name, reason: obstacle.sentence(reading.names)))

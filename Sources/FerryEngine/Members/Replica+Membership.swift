@@ -52,9 +52,9 @@ extension Replica {
         }
         throw FerryError(
             .keyMissing,
-            "This computer has no key for this database: it was copied from another one, or the keys were lost. Its rows are "
-                + "here, and its changes wait. `ferry enrol` makes it a device of its own.", path: store.path,
-            device: identity.device)
+            "This computer has no key for this database\(environment.keys.place.map { " in \($0)" } ?? ""): it was copied from another one, "
+                + "the keys were lost, or they are elsewhere, as with another account or FERRY_KEYS. Its rows are here, and its changes "
+                + "wait. `ferry enrol` makes it a device of its own.", path: store.path, device: identity.device)
     }
 
     /// The container without a seal: for records and claims.
@@ -133,7 +133,9 @@ extension Replica {
             try checkMember(membership)
             return nil
         }
-        let look = try MemberReader(container: container, now: now, listings: memory.listings).look(membership)
+        let reader = MemberReader(
+            container: container, now: now, listings: memory.listings, checking: isForced ? .some : .none)
+        let look = try reader.look(membership)
         let (before, count) = (membership.roster, membership.graph.count)
         try take(look.records, arePublished: true, &membership)
         if membership.graph.count > count {
@@ -142,6 +144,7 @@ extension Replica {
             container = try container.sealed(by: membership.seal(after: container.seal))
         }
         memory.noteLook(at: look)
+        memory.note(damaged: look.unread, membership.roster)
         try checkMember(membership)
         return look
     }
@@ -245,13 +248,39 @@ extension Replica {
         memory.keep(membership, count: try store.recordCount())
     }
 
-    /// Puts records missing in all directories into this device's own directory.
-    private func putBack(_ look: MemberReader.Look, _ membership: Membership, _ container: Container) throws {
-        let lost = membership.records.filter { !look.present.contains(RecordName($0.key)) }
+    /// Mends damaged files of counted records, in any directory: the name says the content, so every member writes the same. Puts
+    /// records missing in all directories into this device's own directory.
+    func putBack(_ look: MemberReader.Look, _ membership: Membership, _ container: Container) throws {
+        var present = look.present
+        var unmended: [MemberReader.Damaged] = []
+        for file in look.damaged {
+            guard let record = membership.record(named: file.name) else { continue }
+            do {
+                try container.mendRecord(record.bytes, name: file.name, of: file.device)
+                present.insert(file.name)
+            } catch let error as FerryError where error.concernsOneFile {
+                // Something that cannot be replaced, such as a directory: whoever needs the record finds it in this device's directory.
+                unmended.append(file)
+                if file.device == membership.device { present.insert(file.name) }
+            }
+        }
+        memory.note(damaged: look.unread + unmended, membership.roster)
+        let lost = membership.records.filter { !present.contains(RecordName($0.key)) }
         if lost.isEmpty { return }
         let waiting = Set(try store.waitingRecords().map(\.hash))
         for (hash, record) in lost where !waiting.contains(hash) {
             try container.publishRecord(record.bytes, name: RecordName(hash), of: membership.device)
+        }
+    }
+
+    /// Reads every record's file, and mends damaged files of counted records.
+    func mendRecords() throws {
+        try lock.withLock {
+            guard let membership = try membership() else { return }
+            let container = try plainContainer()
+            let reader = MemberReader(
+                container: container, now: environment.clock.milliseconds(), checking: .all)
+            try putBack(reader.look(membership), membership, container)
         }
     }
 

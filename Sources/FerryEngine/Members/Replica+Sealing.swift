@@ -21,6 +21,9 @@ public struct SealReport: Codable, Equatable, Sendable {
     public var recovery: Bool
     /// How many packs of documents are not sealed anew yet, because their bytes have not arrived. A later sync goes on.
     package var waitingPacks = 0
+    /// How many further devices had published in the container, and take no part before they enrol. Former IDs of a device, and devices
+    /// that were out, are not among them.
+    package var others = 0
 }
 
 extension Replica {
@@ -97,6 +100,9 @@ extension Replica {
             isInterrupted
             ? PublishedLog(position: .none, checksum: nil, isForked: false) : try publishedLog(container)
         let reading = try store.reading()
+        // Devices that were out need no enrolment, nor do former IDs of this database.
+        let out = isInterrupted ? [] : try devicesThatAreOut()
+        let ended = endedDevices(reading).union(out)
         var ends: [DeviceID: LogEnding] = [:]
         for (device, position) in reading.vector.positions where position.sequence > 0 && device != former {
             ends[device] = LogEnding(
@@ -129,7 +135,7 @@ extension Replica {
             device: identity.device.description, formerDevice: former.description,
             accepted: ends.sorted { $0.key < $1.key }.map {
                 SealReport.Accepted(device: $0.key.description, sequence: Int(clamping: $0.value.sequence))
-            }, recovery: founded.recovery != nil)
+            }, recovery: founded.recovery != nil, others: ends.keys.count { $0 != former && !ended.contains($0) })
     }
 
     private func publishSnapshot() throws {

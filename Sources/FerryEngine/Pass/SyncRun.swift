@@ -207,6 +207,8 @@ final class SyncRun {
         }
         problems.merge(replica.memory.forkedViews) { reason, _ in reason }
         problems.merge(replica.withheldLogs(view.heads, reading)) { reason, _ in reason }
+        // For want of a record the device's further files may be unreadable.
+        problems.merge(replica.memory.damagedRecords) { $1 }
         report.held = hold?.message
         return reading
     }

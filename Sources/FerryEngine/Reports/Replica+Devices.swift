@@ -78,7 +78,7 @@ extension Replica {
                     isLeftBehind: activity.isLeftBehind(peer, logStart: reading.logStart),
                     successors: successors[peer.record.id]?.keys.sorted().map(\.description)))
         }
-        try addMembership(to: &devices, named: reading.names)
+        try addMembership(to: &devices, reading)
         return DevicesReport(devices: devices, reachable: isReachable)
     }
 

@@ -88,7 +88,8 @@ extension Replica {
                 behind: announced > known.1 && !abandoned.contains(device) ? Int(min(announced - known.1, 1 << 40)) : 0,
                 unacknowledged:
                     ownSequence > acknowledged && !gone.contains(device) ? Int(ownSequence - acknowledged) : 0,
-                lastSeenMilliseconds: head?.writtenMilliseconds ?? counted[device]?.record.writtenMilliseconds,
+                lastSeenMilliseconds: head?.writtenMilliseconds ?? counted[device]?.record.writtenMilliseconds
+                    ?? (gone.contains(device) ? reading.lastSeen(device) : nil),
                 activity: gone.contains(device) ? .retired : counted[device]?.state ?? .active,
                 isLeftBehind: counted[device].map { activity.isLeftBehind($0, logStart: reading.logStart) } ?? false,
                 problem: problems[device]?.message,

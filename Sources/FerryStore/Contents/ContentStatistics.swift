@@ -12,6 +12,8 @@ package struct ContentStatistics: Hashable, Sendable {
     /// Contents that something refers to, and their bytes.
     package var contents = 0
     package var bytes = 0
+    /// The bytes of those that lie in packs, because they are too large for their rows.
+    package var packedBytes = 0
     /// Those of them that are whole on this device, or stand in their rows.
     package var hereBytes = 0
     /// Documents with rival versions.
@@ -38,6 +40,7 @@ extension ContentStatistics {
         for content in try ContentUses(access).wanted(maximumBytes: nil, includingWhole: true) {
             contents += 1
             bytes += content.byteCount
+            if content.byteCount > ContentList.inlineBytes { packedBytes += content.byteCount }
             let isHere =
                 try content.byteCount <= ContentList.inlineBytes
                 || ContentStates(connection).state(of: content.content).isWhole

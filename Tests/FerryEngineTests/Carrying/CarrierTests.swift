@@ -269,6 +269,101 @@ final class CarrierTests: XCTestCase {
         XCTAssertGreaterThan(try back.carry().back.files, 0)
     }
 
+    func testAFileCutOffInOnePlaceIsMendedFromTheOther() throws {
+        for isSealed in [false, true] {
+            let home = try RemoteHome()
+            home.isSealed = isSealed
+            for _ in 0..<2 { try home.addDevice() }
+            for index in 0...1 { try home.write(index, "of \(index)") }
+            try home.settle()
+            _ = try carrier(home).carry()
+            let whole = home.storage.contents
+            let damaged = whole.keys.filter { $0.hasSuffix(".segment") || $0.hasSuffix(".record") }.sorted()
+            XCTAssertGreaterThan(damaged.count, 1)
+            for places in [(RemoteHome.place, Self.folder), (Self.folder, RemoteHome.place)] {
+                for name in damaged { home.storage.set(name, Array(whole[name]?.prefix(80) ?? [])) }
+                let plan = try carrier(home, places.0, places.1).carry(dryRun: true)
+                XCTAssertEqual(plan.there.files + plan.back.files, damaged.count, "sealed: \(isSealed)")
+                let report = try carrier(home, places.0, places.1).carry()
+                XCTAssertEqual(report.leftBehind, [], "sealed: \(isSealed)")
+                XCTAssertEqual(report.there.files + report.back.files, damaged.count, "sealed: \(isSealed)")
+                for name in damaged { XCTAssertTrue(home.storage.contents[name] == whole[name], name) }
+                try assertAlike(home)
+            }
+            // Where no place has a whole file, both files are named.
+            let name = try XCTUnwrap(damaged.first { $0.hasSuffix(".segment") })
+            home.storage.set(name, Array(whole[name]?.prefix(80) ?? []))
+            try home.files.removeFile(at: Self.folder + "/" + name)
+            try home.files.write([1, 2, 3], toNewFileAt: Self.folder + "/" + name)
+            let report = try carrier(home).carry()
+            XCTAssertEqual(report.leftBehind.count, 2, "\(report.leftBehind)")
+            XCTAssertTrue(report.leftBehind.allSatisfy { $0.path.hasSuffix(name) }, "\(report.leftBehind)")
+            XCTAssertFalse(report.hasNews)
+        }
+    }
+
+    func testARemovedClaimIsNotBroughtBackWhicheverPlaceIsNamedFirst() throws {
+        for isTurned in [false, true] {
+            let home = try RemoteHome()
+            home.isSealed = true
+            try home.addDevice()
+            func carry(_ isTurned: Bool) throws {
+                let places = isTurned ? (Self.folder, RemoteHome.place) : (RemoteHome.place, Self.folder)
+                _ = try carrier(home, places.0, places.1).carry()
+            }
+            try carry(false)
+            let code = try home.replicas[0].invite().code
+            let enrolment = try Enrolment.begin(
+                containerPath: Self.folder, by: .code(code), environment: home.environment)
+            try carry(false)
+            _ = try home.replicas[0].sync()
+            try carry(false)
+            let path = DeviceFile.claim.path(of: enrolment.device)
+            XCTAssertNotNil(home.storage.contents[path])
+            try home.files.removeFile(at: Self.folder + "/" + path)
+            for _ in 0..<2 { try carry(isTurned) }
+            XCTAssertNil(home.storage.contents[path], "turned: \(isTurned)")
+            XCTAssertNil(try folderFiles(home)[path], "turned: \(isTurned)")
+        }
+    }
+
+    func testFilesOfAFormerMembershipThatAMemberRemovedAreNotBroughtBack() throws {
+        for (isSealed, isTurned) in [(false, false), (false, true), (true, false), (true, true)] {
+            let home = try RemoteHome()
+            home.isSealed = isSealed
+            try home.addDevice()
+            try home.write(0, "row")
+            try home.settle()
+            func carry(_ isTurned: Bool = false) throws -> CarryReport {
+                let places = isTurned ? (Self.folder, RemoteHome.place) : (RemoteHome.place, Self.folder)
+                return try carrier(home, places.0, places.1).carry()
+            }
+            _ = try carry()
+            let former = home.replicas[0].identity.device.hex
+            func rest(_ names: some Sequence<String>) -> [String] {
+                names.filter { $0.contains(former) && !$0.hasSuffix(".record") }.sorted()
+            }
+            _ = try home.replicas[0].seal(recovery: nil, anew: isSealed)
+            _ = try carry()
+            XCTAssertFalse(rest(home.storage.contents.keys).isEmpty)
+            XCTAssertEqual(try home.replicas[0].removeFormerFiles().keptFiles, [])
+            XCTAssertEqual(rest(home.storage.contents.keys), [])
+            for _ in 0..<2 {
+                let report = try carry(isTurned)
+                XCTAssertEqual(report.leftBehind, [])
+                XCTAssertEqual(rest(home.storage.contents.keys), [], "sealed: \(isSealed), turned: \(isTurned)")
+            }
+            home.clock.advance(hours: 2)
+            XCTAssertGreaterThan(try carry(isTurned).removed, 0)
+            XCTAssertEqual(rest(try folderFiles(home).keys), [], "sealed: \(isSealed), turned: \(isTurned)")
+            XCTAssertFalse(try carry(isTurned).hasNews)
+            try home.write(0, "later")
+            _ = try home.replicas[0].sync()
+            _ = try carry(isTurned)
+            try assertAlike(home)
+        }
+    }
+
     func testADryRunChangesNothing() throws {
         let home = try RemoteHome()
         for _ in 0..<2 { try home.addDevice() }

@@ -82,6 +82,27 @@ final class FileKeyStoreTests: XCTestCase {
         return try XCTUnwrap(attributes[.posixPermissions] as? Int)
     }
 
+    func testALinkIsRefusedAsALink() throws {
+        let folder = try ScratchFolder()
+        let store = FileKeyStore(directory: folder.path("keys"))
+        let file = try keyFile()
+        try store.save(file)
+        let path = store.path(of: file.device)
+        try FileManager.default.moveItem(atPath: path, toPath: folder.path("real.key"))
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: folder.path("real.key"))
+        XCTAssertThrowsError(try store.load(file.device)) { error in
+            XCTAssertEqual((error as? FerryError)?.code, .keyExposed)
+            XCTAssertTrue("\(error)".contains("symbolic link"), "\(error)")
+            XCTAssertFalse("\(error)".contains("can read the secret keys"), "\(error)")
+        }
+        // A directory may be one.
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.moveItem(atPath: folder.path("real.key"), toPath: path)
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.path("link"), withDestinationPath: folder.path("keys"))
+        XCTAssertEqual(try FileKeyStore(directory: folder.path("link")).load(file.device), file)
+    }
+
     func testAKeyFileThatIsDamagedOrAnotherDevicesIsRefused() throws {
         let files = MemoryFileSystem()
         let store = FileKeyStore(directory: "/keys", fileSystem: files, random: random)

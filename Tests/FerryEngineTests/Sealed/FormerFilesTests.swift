@@ -158,6 +158,56 @@ final class FormerFilesTests: XCTestCase {
         XCTAssertFalse(try plainFiles(home).contains { $0.contains(former.hex) })
     }
 
+    func testFilesThatAreNobodysNeitherKeepTheOthersNorGo() throws {
+        let home = try openDevices(2)
+        let former = [try home.device(0), try home.device(1)]
+        var strays: Set<String> = []
+        for device in former {
+            let directory = SealedHome.place + "/devices/" + device.hex
+            for name in [".DS_Store", "segments/desktop.ini"] {
+                try home.files.write([1], toNewFileAt: directory + "/" + name)
+                strays.insert(directory + "/" + name)
+            }
+        }
+        _ = try home.seal(0)
+        home.clock.advance(hours: 2)
+        try home.settle([0])
+        XCTAssertFalse(try plainFiles(home).contains { $0.contains(former[0].hex) })
+        XCTAssertEqual(try warnings(home, 0).count, 1)
+        let report = try home.replica(0).removeFormerFiles()
+        XCTAssertEqual(report.cleaned.map(\.id), [former[1].description])
+        XCTAssertEqual(Set(report.keptFiles.map(\.id)), Set(former.map(\.description)))
+        for kept in report.keptFiles {
+            XCTAssertTrue(kept.reason.contains(".DS_Store") && kept.reason.contains("desktop.ini"), kept.reason)
+        }
+        XCTAssertEqual(try plainFiles(home), [])
+        XCTAssertTrue(strays.isSubset(of: try home.allFiles().keys))
+        // Nobody can read anything of the open time any more.
+        XCTAssertEqual(try warnings(home, 0), [])
+        let notes = try home.replica(0).examine().findings.filter { $0.problem.contains("are gone") }
+        XCTAssertEqual(notes.map(\.severity), [.note, .note])
+        XCTAssertEqual(try home.replica(0).removeFormerFiles().cleaned, [])
+    }
+
+    func testAClaimThatCameBackGoesWithTheOthers() throws {
+        let home = try SealedHome()
+        try home.found()
+        let code = try home.replica(0).invite().code
+        let index = home.addComputer()
+        let enrolment = try home.begin(index, .code(code))
+        let claim = try XCTUnwrap(try home.allFiles().first { $0.key.hasSuffix("/claim") })
+        _ = try home.replica(0).sync()
+        try home.join(index, enrolment)
+        try home.settle()
+        let former = try home.device(index)
+        try home.files.write(claim.value, toNewFileAt: claim.key)
+        _ = try home.seal(0, anew: true)
+        let report = try home.replica(0).removeFormerFiles()
+        XCTAssertEqual(report.keptFiles, [])
+        XCTAssertTrue(report.cleaned.contains { $0.id == former.description })
+        XCTAssertNil(try home.allFiles()[claim.key])
+    }
+
     func testFilesStayUntilMembersHaveReplayedThem() throws {
         let home = try openDevices(2)
         let former = try home.device(0)
@@ -204,6 +254,7 @@ final class FormerFilesTests: XCTestCase {
         home.clock.advance(hours: 1)
         try home.settle([0])
         XCTAssertFalse(try home.allFiles().keys.contains { $0.contains(former.hex) && !$0.contains("/members/") })
+        XCTAssertEqual(try home.replica(0).examine().findings.filter { $0.problem.contains("others than members") }, [])
         try enrol(home, 1)
         try home.assertAgreement([0, 1], ["row 0"], members: 2)
     }

@@ -153,6 +153,7 @@ final class SealedRemovalTests: XCTestCase {
         home.computers[2].replica = nil
         try home.assertAgreement([0, 1], ["first", "last words"], members: 2)
         XCTAssertNotNil(try home.roster(0).left[device])
+        XCTAssertEqual(try lastSeen(home, device), [home.clock.milliseconds(), home.clock.milliseconds()])
         XCTAssertGreaterThan(try XCTUnwrap(home.roster(0).epoch?.number), 1)
     }
 
@@ -236,6 +237,72 @@ final class SealedRemovalTests: XCTestCase {
         try home.write(1, "by the original")
         try home.assertAgreement(
             [0, 1, 2, copy], ["first", "without a key", "by the original"], members: 4)
+    }
+
+    // MARK: What is told
+
+    /// When a device was last heard of, by the list of devices and by the status.
+    private func lastSeen(_ home: SealedHome, _ device: DeviceID) throws -> [Int64?] {
+        let id = device.description
+        return try [
+            home.replica(0).devices().devices.first { $0.id == id }?.lastSeenMilliseconds,
+            home.replica(0).status().devices.first { $0.id == id }?.lastSeenMilliseconds,
+        ]
+    }
+
+    func testADeviceThatIsOutWasHeardOfWhenItWas() throws {
+        let home = try threeDevices()
+        let seen = home.clock.milliseconds()
+        home.clock.advance(hours: 1)
+        _ = try home.replica(0).remove("device2")
+        _ = try home.replica(0).sync()
+        XCTAssertEqual(try lastSeen(home, home.device(2)), [seen, seen])
+    }
+
+    func testTheDoctorOfADeviceThatIsOutSaysThatAlone() throws {
+        let home = try threeDevices()
+        try home.write(2, "waits")
+        _ = try home.replica(0).remove("device2")
+        try home.write(1, "under a new key")
+        try home.settle([0, 1])
+        for hasSynced in [false, true] {
+            if hasSynced { XCTAssertEqual(home.failure { _ = try home.replica(2).sync() }, .notMember) }
+            for isRepairing in [false, true] {
+                let findings = try home.replica(2).examine(isRepairing: isRepairing).findings
+                XCTAssertEqual(findings.map(\.subject), ["database"], "\(findings)")
+                XCTAssertEqual(findings.map(\.severity), [.fault])
+                XCTAssertTrue(findings[0].problem.contains("was removed by device0"), findings[0].problem)
+                XCTAssertTrue(findings[0].advice.contains("ferry enrol"), findings[0].advice)
+                XCTAssertTrue(findings[0].advice.contains("ferry leave"), findings[0].advice)
+            }
+        }
+        XCTAssertEqual(try home.names(2), ["first", "waits"])
+    }
+
+    func testAMissingKeyIsToldWithThePlaceWhereItWasLookedFor() throws {
+        let home = try threeDevices()
+        let elsewhere = FileKeyStore(directory: home.folder.appendingPathComponent("elsewhere").path)
+        home.computers[1].keys = elsewhere
+        try home.reopen(1)
+        XCTAssertThrowsError(try home.replica(1).sync()) { error in
+            XCTAssertEqual((error as? FerryError)?.code, .keyMissing)
+            XCTAssertTrue("\(error)".contains(elsewhere.directory), "\(error)")
+        }
+        let findings = try home.replica(1).examine().findings
+        XCTAssertTrue(findings.contains { $0.problem.contains(elsewhere.directory) }, "\(findings)")
+    }
+
+    func testOnlyDevicesThatTookPartAreCountedWhenAMembershipIsFoundedAnew() throws {
+        let home = try threeDevices()
+        for index in 0...1 {
+            _ = try home.replica(index).renewKeys()
+            try home.settle()
+        }
+        _ = try home.replica(0).remove("device2", recovery: home.recovery)
+        try home.settle([0, 1])
+        let report = try home.seal(0, anew: true)
+        XCTAssertGreaterThan(report.accepted.count, 2)
+        XCTAssertEqual(report.others, 1)
     }
 
     // MARK: Keys
