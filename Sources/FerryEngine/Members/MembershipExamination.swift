@@ -39,11 +39,16 @@ struct MembershipExamination {
         do {
             try replica.checkMember(membership)
         } catch let error as FerryError where error.code == .notMember {
-            report.add(
-                .init(.fault, "database", error.message, advice: "`ferry enrol` makes it a device of its own again."))
+            let advice =
+                try replica.isLeaving(membership)
+                ? "`ferry leave` ends what was begun."
+                : membership.roster.members.isEmpty && membership.roster.recovery == nil
+                    ? "`ferry leave` keeps all rows." : "`ferry enrol` makes it a device of its own again."
+            report.add(.init(.fault, "database", error.message, advice: advice))
         }
         let roster = membership.roster
-        if roster.recovery == nil {
+        // A device that is out founds nothing.
+        if roster.recovery == nil, membership.isMember {
             report.add(
                 .init(
                     .warning, "folder",
@@ -87,6 +92,9 @@ struct MembershipExamination {
                 .init(
                     .note, "folder", "A device asks to be let in: \(claim.words).",
                     advice: "`ferry approve` lets it in, if its own screen shows these words."))
+        }
+        for claim in CodeClaim.all(in: look, membership) {
+            report.add(.init(.note, "folder", claim.problem, advice: claim.advice))
         }
         for claim in look.lateClaims {
             report.add(
