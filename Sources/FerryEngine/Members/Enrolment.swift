@@ -121,7 +121,10 @@ public final class Enrolment: Sendable {
     private static func answered(
         _ container: Container, _ genesis: RecordHash, _ path: String, _ environment: ReplicaEnvironment
     ) throws -> Enrolment? {
-        try all(container, genesis, nil, path, environment).first { try $0.isAdmitted() }
+        // A device with files is that of a database: the end of its enrolment was interrupted.
+        try all(container, genesis, nil, path, environment).first {
+            try container.remains(of: $0.device).files.isEmpty && $0.isAdmitted()
+        }
     }
 
     private func isAdmitted() throws -> Bool {

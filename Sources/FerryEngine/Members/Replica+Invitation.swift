@@ -151,6 +151,9 @@ package enum LateClaim {
 }
 
 extension KeyFile {
+    /// Whether the device is still on its way in: a newcomer's entry has the greatest end.
+    var isOfNewcomer: Bool { invitations.contains { $0.endMilliseconds == .max } }
+
     /// Takes back all unused invitations.
     /// - Returns: their number.
     fileprivate mutating func endInvitations() -> Int {

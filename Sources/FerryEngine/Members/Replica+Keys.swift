@@ -149,7 +149,7 @@ extension Replica {
             try membership.insert(reader.look(membership).records)
             try checkMember(membership)
             // An enrolment was interrupted after the database had become its device.
-            if try container.readClaim(of: identity.device) != nil || !keyFile().invitations.isEmpty { return }
+            if try container.readClaim(of: identity.device) != nil || keyFile().isOfNewcomer { return }
         } catch let error as FerryError
             where [.keyMissing, .notMember, .notSealed, .containerMismatch].contains(error.code)
         {

@@ -186,6 +186,35 @@ final class AskingTwiceTests: XCTestCase {
         try home.assertAgreement([0, index, second], ["first"], members: 3)
     }
 
+    func testADeviceOfADatabaseIsNoEnrolmentToGoOnWith() throws {
+        let home = try founded()
+        let index = home.addComputer()
+        let enrolment = try home.begin(index, .code(home.replica(0).invite().code))
+        _ = try home.replica(0).sync()
+        let claim = try XCTUnwrap(home.container.readClaim(of: enrolment.device))
+        let keys = try XCTUnwrap(home.computers[index].keys.load(enrolment.device))
+        try home.join(index, enrolment)
+        try home.settle()
+        // The end of the enrolment was interrupted.
+        try home.container.publishClaim(claim, of: enrolment.device)
+        try home.computers[index].keys.save(keys)
+        let second = home.addComputer()
+        home.computers[second].keys = home.computers[index].keys
+        let other = try home.begin(second, .code(home.replica(0).invite().code))
+        XCTAssertNotEqual(other.device, enrolment.device)
+        _ = try home.replica(0).sync()
+        try home.join(second, other)
+        try home.assertAgreement([0, index, second], ["first"], members: 3)
+    }
+
+    func testAMemberWithAnOpenInvitationDoesNotEnrol() throws {
+        let home = try founded()
+        _ = try home.replica(0).invite()
+        XCTAssertEqual(home.failure { try home.replica(0).checkNeedsEnrolment() }, .invalidArgument)
+        _ = try home.replica(0).cancelInvitations()
+        XCTAssertEqual(home.failure { try home.replica(0).checkNeedsEnrolment() }, .invalidArgument)
+    }
+
     func testOfTwoRequestsByOneCodeTheAdmittedOneGoesOn() throws {
         let home = try founded()
         let code = try home.replica(0).invite().code
