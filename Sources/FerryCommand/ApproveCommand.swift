@@ -47,7 +47,12 @@ struct ApproveCommand: DatabaseCommand {
             if console.isJSON { return try console.emit(Report(asking: claims)) }
             let now = ReplicaEnvironment.live.clock.milliseconds()
             for claim in try replica.lateClaims() { console.warn(LateClaim.sentence(claim, now: now)) }
-            if claims.isEmpty { return try console.answer("No device asks to be let in.") }
+            let byCode = try replica.codeClaims()
+            for claim in byCode { console.warn(claim.problem + " " + claim.advice) }
+            if claims.isEmpty {
+                return try console.answer(
+                    byCode.isEmpty ? "No device asks to be let in." : "No device asks to be let in by words.")
+            }
             try console.answer("Asking to be let in; let nobody in whose words you have not seen on its own screen:")
             for claim in claims {
                 let age = Wording.age(sinceMilliseconds: claim.askedMilliseconds, now: now)

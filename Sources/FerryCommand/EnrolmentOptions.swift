@@ -94,7 +94,7 @@ struct EnrolmentOptions: ParsableArguments {
                 // Nobody could read the words while this waits.
                 if let words, console.isJSON { try Self.endPending(words, enrolment.pendingFailure(), console) }
                 if !isTold {
-                    try tell(words, console)
+                    try tell(words, isByCode: enrolment.isByCode, console)
                     if !noWait, let clock = try enrolment.clockWarning() { console.warn(clock) }
                 }
                 isTold = true
@@ -129,13 +129,14 @@ struct EnrolmentOptions: ParsableArguments {
         throw ExitCode(ExitStatus(failure.code).rawValue)
     }
 
-    private func tell(_ words: String?, _ console: Console) throws {
+    private func tell(_ words: String?, isByCode: Bool, _ console: Console) throws {
         if let words {
             try console.answer("The container is sealed. Type these words on a device that is a member:")
             try console.answer("    " + console.style.bold(words))
             try console.answer("  ferry approve <database> '<the words>'")
             try console.say("Or let it show a code, `ferry invite <database>`, and join here with --code -.")
         }
+        if isByCode, !noWait { try console.say(Enrolment.patience) }
         try console.say(
             "Waiting to be let in. Ctrl-C does no harm: run the same command again, and it goes on.")
     }

@@ -75,7 +75,9 @@ struct KeysRenew: DatabaseCommand {
         discussion: """
             For keys that somebody may have seen. The device goes on under a new ID, and changes that nobody has yet are sent again.
 
-            JSON: {"reason", "formerDevice", "device", "sentAgain"}
+            Open invitations end: their codes may be known, too.
+
+            JSON: {"reason", "formerDevice", "device", "sentAgain", "endedInvitations"}
 
             Example:
               ferry keys music.sqlite renew
@@ -88,6 +90,11 @@ struct KeysRenew: DatabaseCommand {
         let renewal = try Replica(path: argument.database).renewKeys()
         if console.isJSON { return try console.emit(renewal) }
         try console.say("This device has new keys; the former ones are removed.")
+        if let ended = renewal.endedInvitations {
+            console.warn(
+                "\(Wording.count(ended, "open invitation has", "open invitations have")) ended with the former keys. `ferry invite` makes "
+                    + "another code.")
+        }
     }
 }
 

@@ -12,9 +12,10 @@ struct RelocateCommand: DatabaseCommand {
             nothing is copied, and what waits is sent to the new place. A running `ferry watch` goes on there by itself.
 
             The folder must be the same container. A folder that lacks files which this device published is refused: it is an \
-            older copy, or has not been synced yet. With --anyway it is taken, and the next sync publishes what is missing anew.
+            older copy, or has not been synced yet. With --anyway it is taken, and the next sync publishes what is missing anew. \
+            A container that was sealed or founded anew since is the same container: it is taken, and `ferry enrol` comes next.
 
-            JSON: {"path", "formerPath", "missingFiles", "behindDevices": [name], "isFormerThere"}
+            JSON: {"path", "formerPath", "missingFiles", "behindDevices": [name], "isFormerThere", "needsEnrolment"}
 
             Examples:
               mv ~/Sync/music ~/Dropbox/music
@@ -39,6 +40,11 @@ struct RelocateCommand: DatabaseCommand {
             try console.say("The container of \(argument.database) lies in \(report.path) already.")
         } else {
             try console.say("The container of \(argument.database) lies in \(report.path) now.")
+        }
+        if report.needsEnrolment {
+            console.warn(
+                "This database is no member of the container as it is there now: it waits until somebody lets it in. Run "
+                    + "`ferry enrol \(Wording.shellWord(argument.database))`.")
         }
         if report.missing > 0 {
             console.warn(

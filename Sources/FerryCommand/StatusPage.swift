@@ -124,6 +124,12 @@ struct StatusPage {
                 style.yellow(Wording.count(claims, "device asks", "devices ask")) + " to be let in: "
                     + style.bold("ferry approve \(Wording.shellWord(database))") + ".")
         }
+        if let claims = report.container.codeClaims {
+            lines.append(
+                style.yellow(Wording.count(claims, "device asks", "devices ask"))
+                    + " to be let in by a code, and no member has let it in: "
+                    + style.bold("ferry approve \(Wording.shellWord(database))") + " says why.")
+        }
         for copy in report.container.copies ?? [] {
             lines.append(
                 style.yellow(

@@ -115,6 +115,12 @@ extension Container {
         try backend.settle(Self.directory(of: device))
     }
 
+    /// Removes a claim, and the device's own directory where nothing else is in the directory.
+    package func withdrawClaim(of device: DeviceID) throws {
+        try removeClaim(of: device)
+        _ = try backend.removeDirectory(Self.directory(of: device))
+    }
+
     static func membersDirectory(of device: DeviceID) -> String { directory(of: device) + "/members" }
     static func claimName(of device: DeviceID) -> String { directory(of: device) + "/claim" }
 }

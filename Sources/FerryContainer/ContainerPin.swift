@@ -32,7 +32,9 @@ package struct ContainerPin: Hashable, Sendable {
             throw FerryError(
                 .notSealed,
                 "The container \"\(details.name)\" is sealed, and its \(ContainerDescription.fileName) says that it is open. "
-                    + "Somebody replaced that file. Nothing was read; bring the file back from another device's folder.",
+                    + "Somebody replaced that file, or the folder was set back to the time before the sealing. Nothing was read. Bring the file "
+                    + "back from another device's folder; or `ferry doctor --repair` on a member writes the file again, and `ferry sync` on every device "
+                    + "brings the rest.",
                 path: path)
         case (let genesis?, .sealed(let told)):
             guard genesis == told else {

@@ -113,13 +113,10 @@ package struct Claim: Hashable, Sendable {
     package func isBeaten(
         by admission: Admission, of inviting: DeviceID, _ keys: DevicePublicKeys, under invitation: KeyFile.Invitation
     ) -> Bool {
-        admission.way == .code && admission.claim != hash
-            && SealSuite.isAuthenticator(
-                admission.answer, of: Self.answered(genesis, admission.claim, inviting, keys),
-                under: invitation.answerKey)
+        admission.claim != hash && invitation.isAnswered(by: admission, of: inviting, keys, genesis: genesis)
     }
 
-    private static func answered(
+    fileprivate static func answered(
         _ genesis: RecordHash, _ claim: [UInt8], _ inviting: DeviceID, _ keys: DevicePublicKeys
     ) -> [UInt8] {
         genesis.bytes + claim + inviting.bytes + keys.signing
@@ -136,6 +133,15 @@ package struct Claim: Hashable, Sendable {
 }
 
 extension KeyFile.Invitation {
+    /// Whether an admission answers a claim by the code of this invitation.
+    package func isAnswered(
+        by admission: Admission, of inviting: DeviceID, _ keys: DevicePublicKeys, genesis: RecordHash
+    ) -> Bool {
+        admission.way == .code
+            && SealSuite.isAuthenticator(
+                admission.answer, of: Claim.answered(genesis, admission.claim, inviting, keys), under: answerKey)
+    }
+
     /// Whether the invitation may let a claim in now.
     /// - Parameter milliseconds: the wall clock of the device that made the invitation.
     package func admits(_ claim: Claim, genesis: RecordHash, milliseconds: UInt64) -> Bool {

@@ -37,6 +37,15 @@ package struct KeyFile: Sendable {
             self.claim = claim
         }
 
+        /// Stands in the place of a bound claim where the invitation was taken back: no claim has this hash.
+        package static let takenBack = [UInt8](repeating: 0xFF, count: KeyFile.hashLength)
+
+        /// Whether the invitation lets nobody in any more and has let nobody in: taken back, or run out without a claim.
+        /// - Parameter milliseconds: the wall clock of the device that made the invitation.
+        package func isDead(milliseconds: UInt64) -> Bool {
+            claim == Self.takenBack || (claim == nil && milliseconds >= endMilliseconds)
+        }
+
         package func hash(into hasher: inout Hasher) {
             hasher.combine(endMilliseconds)
             hasher.combine(claim)

@@ -18,7 +18,8 @@ final class RelocateCommandTests: XCTestCase {
         XCTAssertTrue(try workshop.succeed("relocate", "a.sqlite", "elsewhere").output.contains("already"))
         let report = try workshop.succeed("relocate", "b.sqlite", "elsewhere", "--json").json()
         XCTAssertEqual(
-            Set(report.keys), ["path", "formerPath", "missingFiles", "behindDevices", "isFormerThere"])
+            Set(report.keys),
+            ["path", "formerPath", "missingFiles", "behindDevices", "isFormerThere", "needsEnrolment"])
         XCTAssertEqual(report["missingFiles"] as? Int, 0)
         XCTAssertTrue((report["formerPath"] as? String)?.hasSuffix("/shared") ?? false)
         try workshop.succeed("sync", "a.sqlite")

@@ -68,6 +68,15 @@ extension Replica {
             if let found = try place().examine() { report.add(found, of: try place().describe("")) }
             lost = examination.lost
             try MembershipExamination(replica: self).run(&report)
+        } catch let error as FerryError where isMendable(error) {
+            report.findings.removeAll { $0.subject == "folder" }
+            report.add(
+                .init(
+                    .fault, "folder", hinting(error).message,
+                    advice:
+                        "Nothing is lost. First bring the folder back from another device or place, if one has it. Else `ferry doctor "
+                        + "--repair` here writes the present membership into the folder again; then run `ferry sync` on every device.",
+                    file: error.path, canBeRepaired: true))
         } catch let error as FerryError where [.keyMissing, .keyExposed, .notSealed].contains(error.code) {
             report.findings.removeAll { $0.subject == "folder" }
             report.add(
@@ -146,8 +155,23 @@ extension Replica {
         }
     }
 
+    /// Whether an error comes from a marker of an earlier time, and this device is a member and can write the present marker.
+    private func isMendable(_ error: FerryError) -> Bool {
+        guard error.code == .notSealed || error.code == .containerMismatch else { return false }
+        return (try? mayRenewMarker()) ?? false  // the error says more than a second failure
+    }
+
+    /// Whether this device is a member, and the marker is of an earlier time.
+    private func mayRenewMarker() throws -> Bool {
+        do {
+            return try membership()?.isMember ?? false && isMarkerOfFormerTime()
+        } catch let error as FerryError where Self.isOfTheContainer(error.code) || error.code == .keyExposed {
+            return false
+        }
+    }
+
     private func repair(lost: UInt64, _ faults: PackFaults?) throws {
-        if try lacksMarker() {
+        if try lacksMarker() || mayRenewMarker() {
             try Container.restoreMarker(
                 ContainerPin(id: identity.container, genesis: identity.genesis), name: identity.containerName,
                 in: place())

@@ -56,6 +56,8 @@ public final class Enrolment: Sendable {
         let path = try Replica.fullPlace(containerPath)
         let (container, genesis) = try open(path, environment)
         if case .recovery(let code) = way { return try recover(container, genesis, code, path, environment) }
+        // A person who tries another way may not know that the way before has succeeded.
+        if let admitted = try answered(container, genesis, path, environment) { return admitted }
         if let present = try find(container, genesis, way, path, environment) { return present }
         // Members take these requests for too old, and did not answer in time.
         for former in try all(container, genesis, way, path, environment) { try former.cancel() }
@@ -63,7 +65,16 @@ public final class Enrolment: Sendable {
         if case .code(let given) = way { code = given }
         let unused = try code.flatMap { try unusedKeys(byCode: $0, container, genesis, environment) }
         let keys = try unused ?? DeviceKeys(mintedFor: container.id, random: environment.random)
-        _ = try readMembership(container, genesis, keys, environment)
+        let membership = try readMembership(container, genesis, keys, environment)
+        guard !membership.roster.members.isEmpty else {
+            throw FerryError(
+                .codeRefused,
+                membership.roster.recovery == nil
+                    ? "Nobody is a member of this container any more, and there is no recovery code: nobody can let this device in. Make a new "
+                        + "container: `ferry init`, in a database of the container after `ferry leave`."
+                    : "Nobody is a member of this container any more: the recovery code alone lets this device in (--recovery -).",
+                path: path)
+        }
         let milliseconds = UInt64(max(environment.clock.milliseconds(), 0))
         let claim = try Claim(by: keys, code: code, genesis: genesis, milliseconds: milliseconds)
         // A newcomer keeps the code's keys beside its own keys, bound to the claim: the answer is checked with the code's keys.
@@ -106,10 +117,16 @@ public final class Enrolment: Sendable {
     ) throws -> Enrolment? {
         let path = try Replica.fullPlace(containerPath)
         let (container, genesis) = try open(path, environment)
-        for enrolment in try all(container, genesis, nil, path, environment) {
-            if try enrolment.isAdmitted() { return enrolment }
+        return try answered(container, genesis, path, environment)
+    }
+
+    private static func answered(
+        _ container: Container, _ genesis: RecordHash, _ path: String, _ environment: ReplicaEnvironment
+    ) throws -> Enrolment? {
+        // A device with files is that of a database: the end of its enrolment was interrupted.
+        try all(container, genesis, nil, path, environment).first {
+            try container.remains(of: $0.device).files.isEmpty && $0.isAdmitted()
         }
-        return nil
     }
 
     private func isAdmitted() throws -> Bool {
@@ -126,10 +143,9 @@ public final class Enrolment: Sendable {
     private static func find(
         _ container: Container, _ genesis: RecordHash, _ way: Way?, _ path: String, _ environment: ReplicaEnvironment
     ) throws -> Enrolment? {
-        for enrolment in try all(container, genesis, way, path, environment) {
-            if try !enrolment.isOver() || enrolment.isAdmitted() { return enrolment }
-        }
-        return nil
+        let all = try all(container, genesis, way, path, environment)
+        // Two joins at once may have asked twice by one code, which lets in one of the two.
+        return try all.first { try $0.isAdmitted() } ?? all.first { !$0.isOver() }
     }
 
     private func isOver() -> Bool {
@@ -263,9 +279,18 @@ public final class Enrolment: Sendable {
     /// The failure where nobody has let this device in. Names this computer's clock where records of members are much later.
     package func pendingFailure() throws -> FerryError {
         var failure = Self.pending(path)
+        if claim?.way == .code { failure.message += " " + Self.patience }
         if let clock = try clockWarning() { failure.message += " " + clock }
         return failure
     }
+
+    /// What a code waits for, and when nobody answers it.
+    package static let patience =
+        "The device that made the code answers with its next sync. If that device has synced since, or was removed, the code is no longer good: "
+        + "ask for another one."
+
+    /// Whether this device asks by a code.
+    package var isByCode: Bool { claim?.way == .code }
 
     /// What is wrong with this computer's clock, by the times of the members' records; `nil` where they do not tell.
     package func clockWarning() throws -> String? {
@@ -304,12 +329,29 @@ public final class Enrolment: Sendable {
                         : "This device was removed before it joined. Ask again, with another invitation.", path: path)
             }
             if let other = winner(membership) {
+                let isOwn = try environment.keys.readable(other) != nil
                 throw FerryError(
                     .codeRefused,
-                    "The code was used: it has let in the device \(other), and works once. Ask with another invitation. If that is no "
-                        + "device of yours, somebody else knew the code: remove it (`ferry devices … remove`).",
+                    isOwn
+                        ? "The code was used by another join on this computer: it has let in the device \(other), and works once. Ask with "
+                            + "another invitation."
+                        : "The code was used: it has let in the device \(other), and works once. Ask with another invitation. If that is "
+                            + "no device of yours, somebody else knew the code: remove it (`ferry devices … remove`).",
                     path: path,
                     device: other)
+            }
+            if membership.refusedClaimants.contains(device) {
+                throw FerryError(
+                    .codeRefused,
+                    "The code is no longer good: it was taken back, has run out, or its device has new keys. Ask with another invitation "
+                        + "(`ferry invite`).", path: path)
+            }
+            // Another enrolment of this computer was let in, and withdrew this one.
+            if claim != nil, try environment.keys.readable(device) == nil {
+                throw FerryError(
+                    .codeRefused,
+                    "Another request of this computer was let in, and this one was withdrawn. Run the same command again: it asks anew.",
+                    path: path)
             }
             return (waiting, membership)
         }
@@ -379,12 +421,25 @@ public final class Enrolment: Sendable {
     /// Gives up: forgets the keys and withdraws the claim. Not after the join.
     public func cancel() throws {
         let (container, _) = try Self.open(path, environment)
-        try container.removeClaim(of: device)
+        try container.withdrawClaim(of: device)
         try environment.keys.remove(device)
     }
 
     /// Ends the enrolment: a database has the device now. The code's keys are forgotten.
-    func end(_ container: Container) throws { try Self.end(of: device, container, environment.keys) }
+    func end(_ container: Container) throws {
+        try Self.end(of: device, container, environment.keys)
+        try withdrawOthers(container)
+    }
+
+    /// Withdraws the other requests of this computer without an answer: a person tried another way, and nobody goes on with them. A second
+    /// database of this computer asks anew. A device that was let in keeps its keys.
+    private func withdrawOthers(_ container: Container) throws {
+        guard case .sealed(let genesis) = container.details.sealing else { return }
+        let others = try Self.all(container, genesis, nil, path, environment).filter { $0.device != device }
+        if others.isEmpty { return }
+        let roster = try Self.readMembership(container, genesis, file.keys, environment).roster
+        for other in others where roster.isUnknown(other.device) { try other.cancel() }
+    }
 
     /// Reads all records of a container.
     static func readMembership(

@@ -108,6 +108,8 @@ extension Replica {
             let look = try MemberReader(container: container, now: now).look(membership)
             let claims = look.claims.filter { $0.way == .words }.count
             if claims > 0 { place.claims = claims }
+            let byCode = CodeClaim.all(in: look, membership).count
+            if byCode > 0 { place.codeClaims = byCode }
             return nil
         } catch let error as FerryError where error.code == .notMember {
             return error.message

@@ -117,6 +117,16 @@ struct Membership: Sendable {
         }.sorted { $0.record.hash < $1.record.hash }
     }
 
+    /// The devices whose claims were refused: a record removes a device that no record names (Docs/Format.md, "Claims"). Such a removal counts for
+    /// nothing else.
+    var refusedClaimants: Set<DeviceID> {
+        var refused: Set<DeviceID> = []
+        for record in records.values {
+            for case .remove(let device) in record.acts where roster.isUnknown(device) { refused.insert(device) }
+        }
+        return refused
+    }
+
     /// The remaining members with the seats of a device: the copies, the original, and the original's copies.
     func kin(of device: DeviceID) -> [DeviceID] {
         roster.members.keys.filter {

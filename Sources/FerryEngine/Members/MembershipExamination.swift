@@ -37,7 +37,8 @@ struct MembershipExamination {
         _ membership: Membership, _ names: [DeviceID: String], _ now: Int64, _ report: inout DoctorReport
     ) throws {
         let roster = membership.roster
-        if roster.recovery == nil {
+        // A device that is out founds nothing.
+        if roster.recovery == nil, membership.isMember {
             report.add(
                 .init(
                     .warning, "folder",
@@ -81,6 +82,9 @@ struct MembershipExamination {
                 .init(
                     .note, "folder", "A device asks to be let in: \(claim.words).",
                     advice: "`ferry approve` lets it in, if its own screen shows these words."))
+        }
+        for claim in CodeClaim.all(in: look, membership) {
+            report.add(.init(.note, "folder", claim.problem, advice: claim.advice))
         }
         for claim in look.lateClaims {
             report.add(

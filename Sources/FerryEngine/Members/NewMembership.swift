@@ -45,15 +45,16 @@ struct NewMembership {
 
 extension SealedBeginning {
     /// The beginning of a newcomer's store.
-    /// - Parameter waiting: records from outside the container, still to be published. All further records lie in the
-    ///   container.
-    init(_ membership: Membership, waiting: Set<RecordHash> = []) {
+    /// - Parameters:
+    ///   - waiting: records from outside the container, still to be published. All further records lie in the container.
+    ///   - former: the first record of the membership before, if this database knows one.
+    init(_ membership: Membership, waiting: Set<RecordHash> = [], former: RecordHash? = nil) {
         self.init(
             genesis: membership.genesis,
             records: membership.graph.hashes(after: 0).compactMap { hash in
                 membership.records[hash].map {
                     StoredRecord(hash: hash, bytes: $0.bytes, isPublished: !waiting.contains(hash))
                 }
-            })
+            }, former: former)
     }
 }

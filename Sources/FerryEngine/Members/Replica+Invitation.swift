@@ -27,10 +27,13 @@ extension Replica {
             }
             let code = code ?? SecretCode(minted: .invitation, random: environment.random)
             var file = try keyFile()
-            // An expired invitation lets nobody in any more, except with a bound claim: such a claim lasts a while.
+            // A request lasts a while, also by a code that is no longer good: who asks so is told.
             file.invitations.removeAll { invitation in
-                let age = now.milliseconds(since: Int64(clamping: invitation.endMilliseconds))
-                return age > (invitation.claim == nil ? 0 : MemberReader.claimLifeMilliseconds)
+                now.milliseconds(since: Int64(clamping: invitation.endMilliseconds))
+                    > MemberReader.claimLifeMilliseconds
+            }
+            if file.invitations.count >= KeyFile.maximumInvitations {
+                file.invitations.removeAll { $0.isDead(milliseconds: UInt64(max(now, 0))) }
             }
             file.invitations.append(
                 KeyFile.Invitation(code: code, container: membership.container, endMilliseconds: UInt64(end)))
@@ -47,11 +50,27 @@ extension Replica {
             try refreshIdentity()
             _ = try requiredMembership()
             var file = try keyFile()
-            let before = file.invitations.count
-            file.invitations.removeAll { $0.claim == nil }
-            if file.invitations.count < before { try environment.keys.save(file) }
-            return before - file.invitations.count
+            let count = file.endInvitations()
+            if count > 0 { try environment.keys.save(file) }
+            return count
         }
+    }
+
+    /// Hands the invitations of this database's former device to the present device, as taken back: their codes let nobody in, and who asks by
+    /// one is told.
+    /// - Returns: the number of unused invitations. None without the former device's key.
+    @discardableResult
+    func endInvitations(of former: DeviceID, for present: DeviceID) throws -> Int {
+        guard former != present, var ended = try environment.keys.readable(former), !ended.invitations.isEmpty,
+            var file = try environment.keys.load(present)
+        else { return 0 }
+        let count = ended.endInvitations()
+        let unused = ended.invitations.filter { $0.claim == KeyFile.Invitation.takenBack }
+        let news = unused.filter { !file.invitations.contains($0) }
+        guard !news.isEmpty else { return count }
+        file.invitations = Array((news + file.invitations).prefix(KeyFile.maximumInvitations))
+        try environment.keys.save(file)
+        return count
     }
 
     /// The devices that ask for admission by words, the oldest first.
@@ -69,6 +88,15 @@ extension Replica {
         try lock.withLock {
             try refreshIdentity()
             return try lookForClaims().look.lateClaims
+        }
+    }
+
+    /// The requests by a code that no member has let in, the oldest first. Only the device that made a code knows whether the code is good.
+    /// - Throws: as `claims`.
+    package func codeClaims() throws -> [CodeClaim] {
+        try lock.withLock {
+            try refreshIdentity()
+            return try CodeClaim.all(in: lookForClaims().look, requiredMembership())
         }
     }
 
@@ -139,5 +167,44 @@ package enum LateClaim {
         return
             "A device asked to be let in \(days) days ago, by its own clock, and a request counts for 7 days. Check the clock there and "
             + "the clock here, and run the same command there again."
+    }
+}
+
+extension KeyFile {
+    /// Takes back all unused invitations.
+    /// - Returns: their number.
+    fileprivate mutating func endInvitations() -> Int {
+        let unused = invitations.indices.filter { invitations[$0].claim == nil }
+        for place in unused { invitations[place].claim = Invitation.takenBack }
+        return unused.count
+    }
+}
+
+/// A request by a code that no member has let in.
+package struct CodeClaim: Sendable {
+    package let claim: Claim
+    /// Whether the device with the code has said that the code is no longer good.
+    package let isRefused: Bool
+
+    static func all(in look: MemberReader.Look, _ membership: Membership) -> [CodeClaim] {
+        let byCode = look.claims.filter { $0.way == .code && membership.roster.isUnknown($0.device) }
+        if byCode.isEmpty { return [] }
+        let refused = membership.refusedClaimants
+        return byCode.map { CodeClaim(claim: $0, isRefused: refused.contains($0.device)) }
+    }
+
+    /// What is the matter, in words for a person.
+    package var problem: String {
+        isRefused
+            ? "A device asks to be let in by a code that is no longer good. It is told so."
+            : "A device asks to be let in by a code, and no member has answered."
+    }
+
+    /// What to do.
+    package var advice: String {
+        isRefused
+            ? "`ferry invite` makes another code."
+            : "The device that made the code answers with its next sync. Where that device was removed or is gone, `ferry invite` on a "
+                + "member makes another code."
     }
 }

@@ -87,9 +87,11 @@ extension Replica {
                 try membership.epoch(for: membership.keys(of: staying), random: environment.random),
             ]
             try say(acts, &membership, container)
+            // A stranger with the former keys may know the codes, too.
+            let ended = try endInvitations(of: former, for: identity.device)
             try environment.keys.remove(former)
             try store.note(renewedKeys: nil)
-            return renewal
+            return renewal.telling(endedInvitations: ended)
         }
     }
 
@@ -132,9 +134,14 @@ extension Replica {
     }
 
     /// Refuses to begin an enrolment of a member with its key: the former device would stay a member, and nobody would use the device.
-    /// - Throws: `invalidArgument`; as `Container.open`.
+    /// - Throws: `invalidArgument`; as `Container.open`, with advice for a container that was moved.
     package func checkNeedsEnrolment() throws {
         try refreshIdentity()
+        do {
+            _ = try Container.open(place())
+        } catch let error as FerryError {
+            throw hinting(error)
+        }
         do {
             guard var membership = try membership() else { return }
             try place().refresh(.full)
@@ -179,21 +186,25 @@ extension Replica {
                 // An earlier attempt was interrupted after the database had become this device.
                 let sentAgain = try sendFormerLogs(membership.roster)
                 try enrolment.end(plain)
+                let before = try store.reading().formerDevices.first?.device ?? former
+                try endInvitations(of: before, for: former)
                 return Renewal(
                     reason: .enrolled,
-                    formerDevice: try (store.reading().formerDevices.first?.device ?? former).description,
+                    formerDevice: before.description,
                     device: former.description, sentAgain: sentAgain)
             }
             let published = try publishedLog(of: former, membership.roster, container)
             let waiting = try handOnEpochsOfContents(&membership)
+            let replaced = try identity.genesis == membership.genesis ? store.formerGenesis() : identity.genesis
             var sentAgain = try store.becomeNewDevice(
                 enrolment.device, published: published, fingerprint: fingerprint,
-                membership: .init(sealed: SealedBeginning(membership, waiting: waiting)),
+                membership: .init(sealed: SealedBeginning(membership, waiting: waiting, former: replaced)),
                 encode: segmentEncoding(for: identity))
             memory.forget()
             try refreshIdentity()
             sentAgain += try sendFormerLogs(membership.roster)
             try enrolment.end(plain)
+            try endInvitations(of: former, for: identity.device)
             return Renewal(
                 reason: .enrolled, formerDevice: former.description, device: identity.device.description,
                 sentAgain: sentAgain)

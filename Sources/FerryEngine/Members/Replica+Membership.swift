@@ -62,7 +62,9 @@ extension Replica {
         do {
             return try Container.open(
                 place(), expecting: ContainerPin(id: identity.container, genesis: identity.genesis), heads: heads)
-        } catch let error as FerryError where error.code == .containerMissing || error.code == .containerEmpty {
+        } catch let error as FerryError
+            where [.containerMissing, .containerEmpty, .containerMismatch].contains(error.code)
+        {
             throw hinting(error)
         }
     }
@@ -76,6 +78,15 @@ extension Replica {
         case .containerMissing where isRemote: hint = " What you write is kept and sent later."
         case .containerMissing, .containerEmpty:
             hint = " If the container was moved, tell this database: `ferry relocate`."
+        case .containerMismatch:
+            // The error says more than a second failure.
+            guard (try? isMarkerOfFormerTime()) ?? false else { return error }
+            var told = error
+            told.message =
+                "The folder shows the membership before the present one: the folder was set back, or somebody replaced its "
+                + "\(ContainerDescription.fileName). Nothing was read. Bring the folder back from another device or place; or "
+                + "`ferry doctor --repair` on a member writes the present membership again, and `ferry sync` on every device brings the rest."
+            return told
         default: return error
         }
         if error.message.hasSuffix(hint) { return error }
@@ -204,27 +215,45 @@ extension Replica {
     /// Throws `notMember` if this device is out.
     func checkMember(_ membership: Membership) throws {
         if membership.isMember { return }
-        if membership.roster.left[membership.device] != nil {
+        if try isLeaving(membership) {
             throw FerryError(
                 .notMember, "This device has left the container. Run `ferry leave` again: it was interrupted.",
                 path: store.path, device: membership.device)
         }
-        guard let removed = membership.roster.removed[membership.device], let by = removed.removedBy else {
-            let isByRecovery = membership.roster.removed[membership.device]?.removedMilliseconds != nil
-            throw FerryError(
-                .notMember,
-                (isByRecovery
-                    ? "This device was removed with the recovery code. "
-                    : "This device is no member of the container any more: nobody who is one let it in. ")
-                    + "Its changes wait. `ferry enrol` asks to be let in again.", path: store.path,
-                device: membership.device)
+        throw FerryError(
+            .notMember, "\(try departure(membership)) Its changes wait. \(Self.wayBack(membership.roster))",
+            path: store.path, device: membership.device)
+    }
+
+    /// Whether this database was interrupted while leaving. A database put back from a backup is not.
+    func isLeaving(_ membership: Membership) throws -> Bool {
+        guard membership.roster.left[membership.device] != nil else { return false }
+        return try store.leavingDevice() == membership.device
+    }
+
+    /// Why this device is no member, in a sentence.
+    private func departure(_ membership: Membership) throws -> String {
+        if membership.roster.left[membership.device] != nil {
+            return "This device has left the container, and its database and keys were put back since."
+        }
+        let removed = membership.roster.removed[membership.device]
+        guard let removed, let by = removed.removedBy else {
+            return removed?.removedMilliseconds != nil
+                ? "This device was removed with the recovery code."
+                : "This device is no member of the container any more: nobody who is one let it in."
         }
         let name = try store.reading().names[by] ?? by.description
         let date = removed.removedMilliseconds.map { " on " + ISO8601.text(Int64(clamping: $0)) } ?? ""
-        throw FerryError(
-            .notMember,
-            "This device was removed by \(name)\(date). Its changes wait. `ferry enrol` asks to be let in again.",
-            path: store.path, device: membership.device)
+        return "This device was removed by \(name)\(date)."
+    }
+
+    /// How a device that is out takes part again.
+    static func wayBack(_ roster: Roster) -> String {
+        if !roster.members.isEmpty { return "`ferry enrol` asks to be let in again." }
+        return roster.recovery == nil
+            ? "Nobody is a member any more, and there is no recovery code: nobody can let anybody in. Run `ferry leave`, and `ferry init` "
+                + "with a new folder."
+            : "Nobody is a member any more: `ferry enrol … --recovery -` lets this device in."
     }
 
     /// Throws `formatTooNew` for a record of a later Ferry: this device cannot tell the members, and changes nothing
@@ -346,6 +375,7 @@ extension Replica {
         guard !byCode.isEmpty, !membership.roster.needsUpdate, var file = try environment.keys.load(membership.device)
         else { return [] }
         let now = UInt64(max(environment.clock.milliseconds(), 0))
+        if bindUsedInvitations(&file, membership) { try environment.keys.save(file) }
         var admitted: [DeviceID] = []
         for claim in byCode where membership.roster.isUnknown(claim.device) {
             guard
@@ -363,7 +393,52 @@ extension Replica {
             try admit(claim, answer: answer, &membership, container)
             admitted.append(claim.device)
         }
+        try refuse(byCode, file, &membership, container)
         return admitted
+    }
+
+    /// Binds invitations that have let a device in by this device's records. A key store put back from a backup does not know of the
+    /// admission, and a code works once.
+    /// - Returns: true if there was one.
+    private func bindUsedInvitations(_ file: inout KeyFile, _ membership: Membership) -> Bool {
+        let unused = file.invitations.indices.filter { file.invitations[$0].claim == nil }
+        if unused.isEmpty { return false }
+        var isChanged = false
+        for record in membership.records.values where record.author == membership.device {
+            for case .admit(let admission) in record.acts where admission.way == .code {
+                for place in unused
+                where file.invitations[place].isAnswered(
+                    by: admission, of: membership.device, membership.keys.publicKeys, genesis: membership.genesis)
+                {
+                    file.invitations[place].claim = admission.claim
+                    isChanged = true
+                }
+            }
+        }
+        return isChanged
+    }
+
+    /// Tells claimants with a dead code of this device that the code is no longer good: a record removes the device that no record names. Each
+    /// code is refused once, so nobody fills the membership with requests; the key store then forgets the code.
+    private func refuse(
+        _ claims: [Claim], _ file: KeyFile, _ membership: inout Membership, _ container: Container
+    ) throws {
+        let now = UInt64(max(environment.clock.milliseconds(), 0))
+        var file = file
+        let refused = membership.refusedClaimants
+        var acts: [MemberAct] = []
+        for claim in claims where membership.roster.isUnknown(claim.device) && claim.genesis == membership.genesis {
+            let dead = file.invitations.firstIndex { $0.isDead(milliseconds: now) && claim.isProved(by: $0) }
+            guard let dead, acts.count < MemberRecord.maximumActs else { continue }
+            file.invitations.remove(at: dead)
+            if !refused.contains(claim.device) { acts.append(.remove(claim.device)) }
+        }
+        if !acts.isEmpty { try say(acts, &membership, container) }
+        // The record comes first: after a crash the code is found dead once more, and the record is there.
+        guard try environment.keys.load(file.device)?.invitations.count != file.invitations.count else { return }
+        var present = file
+        present.highestEpoch = max(file.highestEpoch, membership.highestEpoch)
+        try environment.keys.save(present)
     }
 
     /// Lets a newcomer in, and hands on the epochs of existing files.

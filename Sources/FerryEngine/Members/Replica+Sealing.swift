@@ -82,7 +82,24 @@ extension Replica {
         guard marker.id == identity.container else { return false }
         switch marker.details.sealing {
         case .none: return true
-        case .sealed(let genesis): return try genesis == store.formerGenesis() && genesis != identity.genesis
+        case .sealed(let genesis):
+            guard try genesis == store.formerGenesis() && genesis != identity.genesis else { return false }
+            // A database that enrolled knows the former membership, too, and founded nothing.
+            return try membership()?.isFounder { $0 == identity.device } ?? false
+        }
+    }
+
+    /// Whether the folder has this database's container with the marker of an earlier time, before the sealing or before the membership was
+    /// founded anew: the folder was set back, or somebody replaced the marker. An interrupted sealing looks the same.
+    ///
+    /// The database knows the membership that its own membership replaced. So a later membership is never taken for an earlier one.
+    func isMarkerOfFormerTime() throws -> Bool {
+        guard let own = identity.genesis else { return false }
+        let marker = try Container.open(place())
+        guard marker.id == identity.container else { return false }
+        switch marker.details.sealing {
+        case .none: return true
+        case .sealed(let told): return try told != own && told == store.formerGenesis()
         }
     }
 
@@ -121,6 +138,7 @@ extension Replica {
         var replaced: RecordHash?
         if case .sealed(let genesis) = container.details.sealing { replaced = genesis }
         if let code = founded.recovery { try keepRecovery?(code) }
+        try endInvitations(of: former, for: founded.keys.device)
         _ = try store.becomeNewDevice(
             founded.keys.device, published: published, fingerprint: fingerprint,
             membership: .init(sealed: founded.beginning(after: replaced)), encode: segmentEncoding(for: identity))
@@ -161,6 +179,8 @@ extension Replica {
             let end = LogEnding(
                 sequence: last?.last ?? 0, time: last?.time ?? .zero,
                 checksum: last?.checksum ?? Checksum(high: 0, low: 0))
+            // After a crash, a database that was leaving and a database put back from a backup need different advice.
+            try store.note(leaving: membership.device)
             try say([.leave(end)], &membership, container)
             return true
         } catch let error as FerryError where error.code == .notMember {

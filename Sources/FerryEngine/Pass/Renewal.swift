@@ -23,6 +23,15 @@ public struct Renewal: Codable, Equatable, Sendable {
     public var device: String
     /// Changes unpublished under the former ID and sent under the new ID.
     public var sentAgain: Int
+    /// How many open invitations have ended with the former keys; `nil` for none.
+    package var endedInvitations: Int?
+
+    /// The same renewal with a number of ended invitations.
+    func telling(endedInvitations count: Int) -> Renewal {
+        var told = self
+        told.endedInvitations = count > 0 ? count : nil
+        return told
+    }
 
     /// A sentence for people: what happened.
     public var sentence: String {

@@ -1,5 +1,7 @@
 import FerryContainer
 import FerryCore
+import FerryMembers
+import FerrySeal
 import FerryStore
 
 extension Replica {
@@ -8,6 +10,9 @@ extension Replica {
     ///
     /// Each device must be told of the move by this call. A running `SyncEngine` or `ferry watch` goes on with the new
     /// folder by itself.
+    ///
+    /// A container that was sealed, or founded anew, since this database's last sync is the same container. The database takes the folder,
+    /// and the report says that the device has to be let in again (`Replica.enrol`).
     /// - Parameters:
     ///   - path: the folder.
     ///   - anyway: true: also take a folder without some files of this device. The next sync publishes their content
@@ -23,7 +28,8 @@ extension Replica {
             let (former, path) = (identity.containerPath, try Self.fullPlace(path))
             try Self.refuseDatabase(at: store.path, inside: path)
             if identity.genesis != nil { try Self.refuseKeys(environment.keys, inside: path) }
-            let comparison = try comparison(with: opened(at: path))
+            let container = try openedAsFarAsPossible(at: path)
+            let comparison = try container.map(comparison) ?? Comparison(needsEnrolment: true)
             if let first = comparison.missing.first, !anyway {
                 throw Self.olderCopy(path, comparison.missing.count, first)
             }
@@ -34,7 +40,7 @@ extension Replica {
             }
             return RelocationReport(
                 path: path, formerPath: former, missing: comparison.missing.count, behind: comparison.behind,
-                isFormerThere: isFormerThere)
+                isFormerThere: isFormerThere, needsEnrolment: comparison.needsEnrolment)
         }
     }
 
@@ -44,25 +50,63 @@ extension Replica {
         var missing: [ClosedRange<UInt64>] = []
         /// The names of devices with an older head there than replayed here.
         var behind: [String] = []
+        /// Whether this device has no key, or is no member: the device publishes nothing more under its ID, so nothing of the device is missing.
+        var needsEnrolment = false
     }
 
     private func opened(at path: String) throws -> Container {
         try environment.open(at: path, expecting: ContainerPin(id: identity.container, genesis: identity.genesis))
     }
 
+    /// The container in a folder; `nil` where the folder has this database's container, sealed or founded anew since.
+    ///
+    /// The marker's first record must be in the folder, and name a log that this database knows. The database keeps its pin. So nothing of
+    /// the folder is read before somebody has let the device in, with a code that proves the first record.
+    private func openedAsFarAsPossible(at path: String) throws -> Container? {
+        do {
+            return try opened(at: path)
+        } catch let error as FerryError where error.code == .keyMissing || error.code == .containerMismatch {
+            guard try isFoundedSince(environment.open(at: path)) else { throw error }
+            return nil
+        }
+    }
+
+    /// Whether a membership was founded over the logs of this database's container.
+    private func isFoundedSince(_ container: Container) throws -> Bool {
+        guard container.id == identity.container, case .sealed(let genesis) = container.details.sealing else {
+            return false
+        }
+        let known = Set(try store.versionVector().positions.keys).union([identity.device])
+        for device in try container.directories() {
+            guard let bytes = try container.readRecord(RecordName(genesis), of: device) else { continue }
+            let record = try MemberRecord(decoding: bytes, container: container.id)
+            guard record.hash == genesis, case .found(let founding)? = record.acts.first else { continue }
+            return record.isSigned(by: founding.founder)
+                && founding.formerLogs.contains { known.contains($0.device) }
+        }
+        return false
+    }
+
     private func comparison(with container: Container) throws -> Comparison {
         var comparison = Comparison()
-        let container = try sealedIfPossible(container)
-        // Without a key this device publishes nothing more, so it misses nothing.
-        guard let container else { return comparison }
-        let present = Set(try container.segments(of: identity.device))
-        // Compaction may have been interrupted between the removal of segments before the log's beginning and its note.
-        let start = try store.reading().logStart
-        let expected = try store.ownSegments().filter { $0.replacedMilliseconds == nil && $0.last >= start }
-        comparison.missing = try expected.compactMap { segment in
-            let numbers = segment.first...segment.last
-            let names = try container.segmentNames(numbers, segment.checksum, of: identity.device)
-            return names.contains(where: present.contains) ? nil : numbers
+        let membership: Membership?
+        do {
+            membership = try self.membership()
+        } catch let error as FerryError where error.code == .keyMissing {
+            return Comparison(needsEnrolment: true)
+        }
+        let container = try membership.map { try container.sealed(by: $0.seal()) } ?? container
+        comparison.needsEnrolment = membership.map { !$0.isMember } ?? false
+        if !comparison.needsEnrolment {
+            let present = Set(try container.segments(of: identity.device))
+            // Compaction may have been interrupted between the removal of segments before the log's beginning and its note.
+            let start = try store.reading().logStart
+            let expected = try store.ownSegments().filter { $0.replacedMilliseconds == nil && $0.last >= start }
+            comparison.missing = try expected.compactMap { segment in
+                let numbers = segment.first...segment.last
+                let names = try container.segmentNames(numbers, segment.checksum, of: identity.device)
+                return names.contains(where: present.contains) ? nil : numbers
+            }
         }
         let vector = try store.versionVector()
         for device in try container.devices() where device != identity.device {
@@ -71,16 +115,6 @@ extension Replica {
             if head.position.sequence < vector[device].sequence { comparison.behind.append(head.deviceName) }
         }
         return comparison
-    }
-
-    /// The container with this device's seal, if the container is sealed; `nil` without a key on this computer.
-    private func sealedIfPossible(_ container: Container) throws -> Container? {
-        do {
-            guard let membership = try membership() else { return container }
-            return try container.sealed(by: membership.seal())
-        } catch let error as FerryError where error.code == .keyMissing {
-            return nil
-        }
     }
 
     /// True if the former folder still holds a container, and is not the new folder by a second name.

@@ -10,9 +10,12 @@ public struct RelocationReport: Codable, Equatable, Sendable {
     public var behind: [String]
     /// True if the former place still holds the container. Devices that were not told yet go on there, and hear nothing from here.
     public var isFormerThere: Bool
+    /// True if this device takes part again only after an enrolment: it has no key, was removed or has left, or the container was sealed or
+    /// founded anew since.
+    package var needsEnrolment: Bool
 
     private enum CodingKeys: String, CodingKey {
-        case path, formerPath, isFormerThere
+        case path, formerPath, isFormerThere, needsEnrolment
         case missing = "missingFiles"
         case behind = "behindDevices"
     }

@@ -105,6 +105,8 @@ public struct StatusReport: Codable, Equatable, Sendable {
         public var members: Int?
         /// The number of devices that ask to be let in by words; `nil` without any.
         public var claims: Int?
+        /// The number of devices that ask by a code, and that no member has let in; `nil` without any.
+        package var codeClaims: Int?
         /// Copies that came in within the last 30 days; `nil` without any.
         public var copies: [AdmittedCopy]?
     }

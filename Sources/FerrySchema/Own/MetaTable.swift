@@ -68,7 +68,10 @@ package struct MetaTable {
         case path
         /// The device whose keys are being replaced, until others know that these keys count no more (`Replica.renewKeys`).
         case renewedKeys
-        /// The first record of the membership in the container's marker while the membership is founded anew (`Replica.seal`).
+        /// The device that has begun to leave a sealed container (`Replica.leave`). A database put back from before has none.
+        case leaving
+        /// The first record of the membership that this database's membership replaced (`Replica.seal`, `Replica.enrol`). The marker names
+        /// that record while the membership is founded anew, and where the folder was set back.
         case formerGenesis
         /// The IDs of this database before the present ID, as `PreviousIdentity.text`.
         case formerDevices

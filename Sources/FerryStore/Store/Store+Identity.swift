@@ -129,7 +129,17 @@ extension Store {
         }
     }
 
-    /// The first record of the former membership, if this database founded the membership anew; `nil` otherwise.
+    /// The device that has begun to leave; `nil` if none has.
+    package func leavingDevice() throws -> DeviceID? {
+        try read { try MetaTable(connection: $0).string(.leaving).flatMap { DeviceID($0) } }
+    }
+
+    /// Records that a device begins to leave, in a transaction of its own. Durable on return.
+    package func note(leaving device: DeviceID) throws {
+        try note(durably: true) { try MetaTable(connection: $0).set(.leaving, device.hex) }
+    }
+
+    /// The first record of the membership that this database's membership replaced; `nil` if none is known.
     package func formerGenesis() throws -> RecordHash? {
         try read { try MetaTable(connection: $0).string(.formerGenesis).flatMap { RecordHash(hex: $0) } }
     }

@@ -55,7 +55,7 @@ final class SealedStoryTests: XCTestCase {
         home.clock.advance(hours: 25)
         let enrolment = try home.begin(home.addComputer(), .code(code))
         XCTAssertNil(try home.replica(0).sync().admitted)
-        XCTAssertEqual(try enrolment.state(), .waiting(words: nil))
+        XCTAssertEqual(home.failure { _ = try enrolment.state() }, .codeRefused)
     }
 
     func testAnotherDeviceDoesNotAnswerACode() throws {
