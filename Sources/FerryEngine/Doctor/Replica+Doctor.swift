@@ -45,14 +45,11 @@ extension Replica {
                 .init(.fault, "clock", error.message, advice: "Set the date of this computer, and run `ferry sync`."))
         }
         do {
-            if let reason = try reasonOutside() {
+            if let (reason, advice) = try reasonOutside() {
                 report.findings.removeAll { $0.subject == "folder" }
                 report.add(
                     .init(
-                        .fault, "database", reason.message,
-                        advice:
-                            "All rows are here, also those that were not sent. `ferry enrol` makes the database a device of its own "
-                            + "again, and sends them. `ferry leave` makes it a database without a container.",
+                        .fault, "database", reason.message, advice: advice,
                         since: try store.reading().failure.flatMap {
                             $0.isSame(as: reason) ? $0.sinceMilliseconds : nil
                         }))
@@ -101,9 +98,9 @@ extension Replica {
         return (report, lost, faults, false)
     }
 
-    /// Why this device takes no part in a sealed container, by all records in the container; `nil` for a member, and for an open
-    /// container.
-    private func reasonOutside() throws -> FerryError? {
+    /// Why this device takes no part in a sealed container, by all records in the container, and what to do; `nil` for a member, and for
+    /// an open container.
+    private func reasonOutside() throws -> (FerryError, advice: String)? {
         try place().refresh(.full)
         guard var membership = try membership() else { return nil }
         let container = try plainContainer()
@@ -113,7 +110,16 @@ extension Replica {
             try checkMember(membership)
             return nil
         } catch let error as FerryError where error.code == .notMember {
-            return error
+            if try isLeaving(membership) { return (error, "`ferry leave` ends what was begun. All rows stay.") }
+            let roster = membership.roster
+            let isOver = roster.members.isEmpty && roster.recovery == nil
+            return (
+                error,
+                "All rows are here, also those that were not sent. "
+                    + (isOver
+                        ? "" : "`ferry enrol` makes the database a device of its own again, and sends them. ")
+                    + "`ferry leave` makes it a database without a container."
+            )
         }
     }
 
