@@ -92,7 +92,7 @@ package struct MirrorPass<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source 
         let untouched = intake.waiting.union(intake.closed)
         if intake.steps.isEmpty { return (untouched, seen) }
         let counts = try base.change { rows in
-            try IntakeWriter.apply(intake.steps, to: rows, preferring: preference)
+            try IntakeWriter.apply(intake.steps, of: entries, to: rows, preferring: preference)
         }
         report.taken += counts.added + counts.saved
         report.moved += counts.moved

@@ -175,6 +175,73 @@ final class MirrorFolderTests: XCTestCase {
         XCTAssertFalse(try home.stores.second.document(at: "note.md").wasDeletedElsewhere, "only its rival was dropped")
     }
 
+    /// People settle a conflict by moving and copying files. The chosen text stays, on all devices, and the conflict is over.
+    func testTakingACopyOverItsFileSettlesTheConflict() throws {
+        let home = try Home()
+        let names = ["mv", "cp", "in place", "copy takes text", "copy takes place", "merge"]
+        for name in names { try home.write(0, name, "base") }
+        try home.settle()
+        for name in names { try home.write(0, name, "zero's \(name)") }
+        for name in names { try home.write(1, name, "one's \(name)") }
+        try home.take(0)
+        try home.settle()
+        var expected: [String: String] = [:]
+        let files = try home.files(0)
+        let manager = FileManager.default
+        for name in names {
+            let copy = try XCTUnwrap(files.keys.first { $0.hasPrefix("\(name) (conflict, ") })
+            let (own, beside) = (try XCTUnwrap(files[name]), try XCTUnwrap(files[copy]))
+            let (file, copied) = (home.path(0, name), home.path(0, copy))
+            expected[name] = beside
+            switch name {
+            case "mv": XCTAssertEqual(rename(copied, file), 0)
+            case "cp":
+                try Data(beside.utf8).write(to: URL(fileURLWithPath: file), options: .atomic)
+                try manager.removeItem(atPath: copied)
+            case "in place":
+                try home.write(0, name, beside)
+                try manager.removeItem(atPath: copied)
+            case "copy takes text":
+                try home.write(0, copy, own)
+                try manager.removeItem(atPath: file)
+                expected[name] = own
+            case "copy takes place":
+                XCTAssertEqual(rename(file, copied), 0)
+                expected[name] = own
+            default:
+                try home.write(0, name, "merged")
+                try home.write(0, copy, "merged")
+                try manager.removeItem(atPath: copied)
+                expected[name] = "merged"
+            }
+        }
+        try home.assertBoth(expected)
+        for store in [home.stores.first, home.stores.second] {
+            XCTAssertEqual(try store.conflicts().map(\.path), [])
+            XCTAssertEqual(try store.deleted().map(\.path), [])
+        }
+    }
+
+    func testAFileAndItsCopyExchangeTheirTexts() throws {
+        let home = try Home()
+        try home.write(0, "note", "base")
+        try home.settle()
+        try home.write(0, "note", "by zero")
+        try home.write(1, "note", "by one")
+        try home.take(0)
+        try home.settle()
+        let files = try home.files(0)
+        let copy = try XCTUnwrap(files.keys.first { $0.hasPrefix("note (conflict, ") })
+        XCTAssertEqual(rename(home.path(0, "note"), home.path(0, "aside")), 0)
+        XCTAssertEqual(rename(home.path(0, copy), home.path(0, "note")), 0)
+        XCTAssertEqual(rename(home.path(0, "aside"), home.path(0, copy)), 0)
+        try home.settle()
+        for index in 0..<2 {
+            XCTAssertEqual(try home.files(index)["note"], files[copy])
+            XCTAssertEqual(try home.files(index).values.sorted(), files.values.sorted())
+        }
+    }
+
     func testARenamedCopyIsADocument() throws {
         let home = try Home()
         try home.write(0, "note.md", "by zero")
