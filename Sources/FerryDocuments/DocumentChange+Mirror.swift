@@ -10,12 +10,15 @@ extension DocumentChange {
     ///   - held: the versions in the other files of the document.
     /// - Returns: `nil` for a version that is no leaf, and for a deletion.
     package static func dropping(
-        _ version: VersionID, among versions: [VersionRow], besides held: Set<VersionID> = [], by author: VersionAuthor
+        _ version: VersionID, among versions: [VersionRow], besides held: Set<VersionID> = [],
+        by author: VersionAuthor
     ) -> DocumentChange? {
         let leaves = DocumentLeaves(versions)
         guard let dropped = leaves.all.first(where: { $0.id == version }), dropped.content != nil else { return nil }
         var change = DocumentChange()
-        change.put(author.version(of: dropped.document, nil), inPlaceOf: leaves.equals(of: dropped, among: versions, besides: held).map(\.id))
+        change.put(
+            author.version(of: dropped.document, nil),
+            inPlaceOf: leaves.equals(of: dropped, among: versions, besides: held).map(\.id))
         return change
     }
 

@@ -271,11 +271,14 @@ package struct Mirrors: Sendable {
             try own.write(mirror.directory)
             return directory
         }
+        // A copy has the ID of its database until the copy's first sync. The directory belongs to the database.
+        let isElsewhere = marker.place != own.place
+        let isCopy = try isElsewhere && replica.isCopied()
         // The database was moved, or an earlier Ferry wrote the marker.
-        if marker.mirror == mirror.id, marker.device == own.device, marker.place != own.place {
+        if marker.mirror == mirror.id, marker.device == own.device, isElsewhere, !isCopy {
             try own.write(mirror.directory)
         }
-        guard marker.mirror == mirror.id, marker.device == replica.identity.device else {
+        guard marker.mirror == mirror.id, marker.device == replica.identity.device, !isCopy else {
             throw FerryError(
                 .mirrorMissing,
                 "The directory \(mirror.directory) is the mirror of another database, or of a copy of this one. The mirror rests. "

@@ -374,6 +374,44 @@ final class MirrorFolderTests: XCTestCase {
         XCTAssertEqual(try home.files(0)["a.o"], "object")
     }
 
+    /// A version stays known while its file is ignored: an edit stands on top of it.
+    func testAnEditDuringAnIgnoredTimeHasItsBase() throws {
+        let home = try Home()
+        for name in ["edited.log", "gone.log"] { try home.write(0, name, "one") }
+        try home.settle()
+        try home.write(0, ".ferryignore", "*.log\n")
+        try home.settle()
+        try home.write(0, "edited.log", "two")
+        try FileManager.default.removeItem(atPath: home.path(0, "gone.log"))
+        try home.take(0)
+        try FileManager.default.removeItem(atPath: home.path(0, ".ferryignore"))
+        // Nobody knows why a file went while it was ignored: it comes back.
+        try home.assertBoth(["edited.log": "two", "gone.log": "one"])
+        XCTAssertEqual(try home.stores.first.conflicts().count, 0)
+    }
+
+    /// The copy of a rival is as private as the file.
+    func testACopyHasTheRightsOfItsFile() throws {
+        let home = try Home()
+        try home.write(0, "note", "base")
+        try home.settle()
+        for index in 0..<2 {
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: home.path(index, "note"))
+            try home.write(index, "note", "by \(index)")
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: home.path(index, "note"))
+        }
+        try home.take(0)
+        try home.settle()
+        for index in 0..<2 {
+            let names = try home.files(index).keys.sorted()
+            XCTAssertEqual(names.count, 2)
+            for name in names {
+                let rights = try FileManager.default.attributesOfItem(atPath: home.path(index, name))[.posixPermissions]
+                XCTAssertEqual(rights as? Int, 0o600, "\(name) of \(index)")
+            }
+        }
+    }
+
     func testLinksLeadNowhere() throws {
         let home = try Home()
         let outside = home.stores.folder.appendingPathComponent("outside").path
@@ -537,5 +575,11 @@ final class MirrorFolderTests: XCTestCase {
         let copy = try Store(path: home.path(1, "app.db"))
         XCTAssertEqual(try copy.read { try $0.count("SELECT count(*) FROM t") }, 1)
         try copy.close()
+        // A journal without a change of the file itself is named as well, for as long as it lies there.
+        try Data(repeating: 1, count: 64).write(to: URL(fileURLWithPath: home.path(0, "app.db-wal")))
+        for _ in 0..<2 { XCTAssertEqual(try home.take(0).stuck, [StuckItem("app.db", .inUse)]) }
+        XCTAssertEqual(try home.mirrors[0].list().first?.standing.stuck, [StuckItem("app.db", .inUse)])
+        try FileManager.default.removeItem(atPath: home.path(0, "app.db-wal"))
+        XCTAssertEqual(try home.take(0).stuck, [])
     }
 }
