@@ -904,6 +904,16 @@ final class DocumentsCommandTests: XCTestCase {
         let own = try workshop.succeed("sync", "a.sqlite")
         XCTAssertFalse(own.errors.contains("mirror"), own.errors)
         XCTAssertEqual(try paths(workshop, "a.sqlite"), ["f", "g"])
+        // A copy takes the directory over when somebody says so, before its first sync as well.
+        try FileManager.default.copyItem(atPath: workshop.path("a.sqlite"), toPath: workshop.path("heir.sqlite"))
+        XCTAssertEqual(try workshop.ferry("documents", "heir.sqlite", "mirror", "M").status, 69)
+        try workshop.succeed("documents", "heir.sqlite", "mirror", "M", "--adopt")
+        for _ in 0..<2 {
+            let sync = try workshop.succeed("sync", "heir.sqlite")
+            XCTAssertFalse(sync.errors.contains("mirror"), sync.errors)
+        }
+        let rests = try workshop.succeed("sync", "a.sqlite")
+        XCTAssertTrue(rests.errors.contains("the mirror of another database, or of a copy"), rests.errors)
     }
 
     func testAMirrorThatRestsIsInTheJSONOfItsPassAndOfASync() throws {
