@@ -357,6 +357,8 @@ final class MirrorStory {
         appear(to.node.content, at: to.path, device)
         note("take over", "\(device.base.number) \(from.path) \(to.path) \(to.node.content)")
         if chance.oneIn(3) { return }
+        // The bytes are in the other file, and may be replaced there before the mirror knows the file.
+        replaced[from.node.content, default: []].insert(0)
         device.disk.take(from.path)
         device.open.removeAll { $0 === from.node }
         device.disk.free(from.node)
