@@ -58,7 +58,7 @@ struct DocumentsList: DatabaseCommand {
         let files = entries.filter { $0.kind != .folder }
         let bytes = files.reduce(0) { $0 + ($1.byteCount ?? 0) }
         let blocking = try Mirrors(documents.replica).list().filter {
-            $0.standing.blocked > 0 || !$0.standing.unreadable.isEmpty
+            $0.standing.blocked > 0 || !$0.standing.stuck.isEmpty
         }
         if console.isJSON {
             return try console.emit(

@@ -70,14 +70,14 @@ struct DocumentsMirror: DatabaseCommand {
                 .busy, "Another process keeps \(directory) in step at the moment. Nothing is to be done.",
                 path: directory)
         }
+        let held = report.held > 0 ? MirrorPage.held(report.held, mirror, argument.database) : nil
         if console.isJSON {
-            try console.emit(MirrorJSON(mirror, report))
+            try console.emit(ReportWithError(report: MirrorJSON(mirror, report), error: held))
         } else {
             try console.say(MirrorPage.sentence(report, mirror))
         }
         MirrorPage.warn(report, console)
-        if report.held > 0 {
-            let error = MirrorPage.held(report.held, mirror, argument.database)
+        if let error = held {
             console.warn(error.message, isReason: true)
             throw ExitCode(ExitStatus(error.code).rawValue)
         }
@@ -138,8 +138,8 @@ struct MirrorJSON: Encodable {
         gone = mirror.held
         let standing = mirror.standing
         (conflicts, absent, blocked) = (standing.rivals, standing.absent, standing.blocked)
-        let unreadable = standing.unreadable.map { Left(path: $0.path, reason: $0.reason.words) }
-        if !(standing.named.isEmpty && unreadable.isEmpty) { left = Self.left(standing.named) + unreadable }
+        let stuck = standing.stuck.map { Left(path: $0.path, reason: $0.reason.words) }
+        if !(standing.named.isEmpty && stuck.isEmpty) { left = Self.left(standing.named) + stuck }
         sinceMilliseconds = mirror.sinceMilliseconds
         code = mirror.problem?.code.rawValue
         reason = mirror.problem?.error().message
@@ -165,7 +165,7 @@ enum MirrorPage {
             for document in standing.named.prefix(named) {
                 try console.answer("  not written: \(Wording.oneLine(document.path)): \(document.reason)")
             }
-            for item in standing.unreadable.prefix(named) {
+            for item in standing.stuck.prefix(named) {
                 try console.answer("  left out: \(Wording.oneLine(item.path)): \(item.reason.words)")
             }
             let more = standing.blocked - min(standing.named.count, named)
@@ -190,32 +190,23 @@ enum MirrorPage {
         warnStanding(mirror, console)
     }
 
-    /// Warns of documents that are not written, and of what cannot be read.
+    /// Warns of documents that are not written, and of what cannot be brought into step.
     static func warnStanding(_ mirror: MirrorRecord, _ console: Console) {
         if mirror.standing.blocked > 0 {
             console.warn(mirror.standing.named.sentence(of: mirror.standing.blocked, in: mirror.directory))
         }
-        warnUnreadable(mirror.standing.unreadable, mirror, console)
+        warnStuck(mirror.standing.stuck, mirror, console)
     }
 
-    static func warnUnreadable(_ items: [UnreadableItem], _ mirror: MirrorRecord, _ console: Console) {
+    static func warnStuck(_ items: [StuckItem], _ mirror: MirrorRecord, _ console: Console) {
         for sentence in items.sentences(in: mirror.directory) { console.warn(Wording.oneLine(sentence, limit: 500)) }
     }
 
     /// Warns of documents that are not written, because something stands in their place.
     static func warnBlocked(_ report: MirrorReport, _ mirror: MirrorRecord, _ console: Console) {
-        warnUnreadable(report.unreadable, mirror, console)
-        warnOfRoom(report, mirror, console)
+        warnStuck(report.stuck, mirror, console)
         if report.blocked.isEmpty { return }
         console.warn(report.blocked.sentence(of: report.blocked.count, in: mirror.directory))
-    }
-
-    /// Warns of documents without room.
-    static func warnOfRoom(
-        _ report: MirrorReport, _ mirror: MirrorRecord, before prefix: String = "", _ console: Console
-    ) {
-        guard let sentence = report.roomSentence(in: mirror.directory) else { return }
-        console.warn(prefix + Wording.oneLine(sentence, limit: 500))
     }
 
     /// The result of a pass, in a sentence.

@@ -21,7 +21,7 @@ struct StatusCheck {
                     }
                 }
                 + mirrors.flatMap { mirror in
-                    mirror.standing.unreadable.filter { $0.reason != .name }.sentences(in: mirror.directory).map {
+                    mirror.standing.stuck.filter(\.needsLook).sentences(in: mirror.directory).map {
                         .init(kind: .mirrorRests, message: $0)
                     }
                 })

@@ -92,11 +92,9 @@ struct StatusPage {
                 style.yellow("\(Wording.bytes(found.pendingBytes)) of documents wait") + " to be published.")
         }
         if found.waiting > 0 {
-            let name =
-                found.file.map { " the pack " + ($0.split(separator: "/").last.map(String.init) ?? $0) } ?? " a pack"
             lines.append(
                 style.yellow("\(Wording.count(found.waiting, "content is", "contents are")) still to come:")
-                    + "\(name) is not there yet\(Wording.waiting(sinceMilliseconds: found.sinceMilliseconds, now: now))."
+                    + " \(found.obstacle)\(Wording.waiting(sinceMilliseconds: found.sinceMilliseconds, now: now))."
             )
         }
         if found.lost > 0 {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Ferry
+import FerryMirror
 
 /// `ferry sync`.
 struct SyncCommand: DatabaseCommand {
@@ -18,7 +19,7 @@ struct SyncCommand: DatabaseCommand {
             JSON: {"published": {"segments", "changes"}, "replayed": {"segments", "changes"}, "hidden", "conflicts", \
             "waiting": [{"device", "reason", "code", "sinceMilliseconds", "file"}], \
             "tablesApart": [{"table", "here", "there", "devices"}] (only where there are some), \
-            "waitingTables": [{"table", "rows", "unpacked", "missing"}] (only where there are some), "renewed": {"reason", "formerDevice", "device", "sentAgain"} (only then), "compaction" (as `compact` tells it, only then), "admitted": [id], "copies": [{"id", "of", "admittedMilliseconds"}], "claims", "held" (of sealed containers, only then), "durationMilliseconds"}
+            "waitingTables": [{"table", "rows", "unpacked", "missing"}] (only where there are some), "renewed": {"reason", "formerDevice", "device", "sentAgain"} (only then), "compaction" (as `compact` tells it, only then), "admitted": [id], "copies": [{"id", "of", "admittedMilliseconds"}], "claims", "held" (of sealed containers, only then), "mirrors" (those that rest, or leave something out of step), "durationMilliseconds"}
 
             Examples:
               ferry sync music.sqlite
@@ -48,7 +49,9 @@ struct SyncCommand: DatabaseCommand {
             report.add(try replica.sync(isThorough: false))
         }
         if console.isJSON {
-            try console.emit(ReportWithFailure(report: report, waiting: report.waiting))
+            let left = try Mirrors(replica).list().filter(\.leavesSomething).map { MirrorJSON($0) }
+            try console.emit(
+                ReportWithFailure(report: report, waiting: report.waiting, mirrors: left.isEmpty ? nil : left))
         } else {
             if let renewed = report.renewed { try console.say(renewed.sentence) }
             try console.say(
@@ -135,13 +138,16 @@ enum WaitingDevices {
 struct ReportWithFailure<Report: Encodable>: Encodable {
     let report: Report
     let waiting: [SyncReport.Waiting]
+    /// The mirrors that rest, or that leave something out of step; `nil` without any.
+    var mirrors: [MirrorJSON]?
 
-    private enum CodingKeys: String, CodingKey { case error }
+    private enum CodingKeys: String, CodingKey { case error, mirrors }
 
     func encode(to encoder: any Encoder) throws {
         try report.encode(to: encoder)
-        guard let faulty = waiting.first(where: \.isDamage) else { return }
         var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(mirrors, forKey: .mirrors)
+        guard let faulty = waiting.first(where: \.isDamage) else { return }
         let failure = FerryError(FerryError.Code(rawValue: faulty.code), "\(faulty.device): \(faulty.reason)")
         try container.encode(FailureReport(failure).error, forKey: .error)
     }

@@ -13,8 +13,8 @@ final class WatchReporter: Sendable {
         var claims: Int?
         var lateClaims: Int?
         var held: String?
-        /// What cannot be read, by the directory of the mirror.
-        var unreadable: [String: [UnreadableItem]] = [:]
+        /// What cannot be brought into step, by the directory of the mirror.
+        var stuck: [String: [StuckItem]] = [:]
         var hasSynced = false
         var hasStarted = false
         /// True once the watch was asked to end.
@@ -69,12 +69,11 @@ final class WatchReporter: Sendable {
                 console.warn(prefix + report.blocked.sentence(of: report.blocked.count, in: mirror.directory))
             }
             let isKnown = state.withLock { state in
-                state.unreadable.updateValue(report.unreadable, forKey: mirror.directory) ?? [] == report.unreadable
+                state.stuck.updateValue(report.stuck, forKey: mirror.directory) ?? [] == report.stuck
             }
-            for sentence in isKnown ? [] : report.unreadable.sentences(in: mirror.directory) {
+            for sentence in isKnown ? [] : report.stuck.sentences(in: mirror.directory) {
                 console.warn(prefix + sentence)
             }
-            MirrorPage.warnOfRoom(report, mirror, before: prefix, console)
             if report.hasNews { try console.say("\(head)\(MirrorPage.sentence(report, mirror))") }
         case .failed(_, let error): output.warn("\(prefix)\(error)")
         case .withoutWatches(let folders):

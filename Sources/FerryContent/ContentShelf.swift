@@ -82,6 +82,9 @@ package final class ContentShelf: Sendable {
         return try fileSystem.item(at: path) == .file(size: byteCount) ? path : nil
     }
 
+    /// The path of a damaged content's file, for people.
+    package func path(ofDamaged id: ContentID) -> String { path(Self.wholeName(id)) }
+
     /// Opens a whole content for reading; as `path(ofWhole:byteCount:)`.
     package func openWhole(_ id: ContentID, byteCount: Int) throws -> (any ReadableFile)? {
         guard let file = try fileSystem.openFile(at: path(Self.wholeName(id))), try file.byteCount() == byteCount else {
@@ -114,10 +117,11 @@ package final class ContentShelf: Sendable {
     /// Begins or continues a content. Verified chunks of an earlier attempt count.
     /// - Parameters:
     ///   - body: the content's list.
+    ///   - key: `nil` for a content that stands in its row, where the key is not here: nobody can prove the content then.
     ///   - leaving: how many bytes must stay free on the disk.
     /// - Throws: `limitExceeded` where the disk has no room, `inputOutput`.
     package func beginPartial(
-        _ id: ContentID, _ body: ContentList.Body, _ key: ContentKey, leaving: Int = 0
+        _ id: ContentID, _ body: ContentList.Body, _ key: ContentKey?, leaving: Int = 0
     ) throws -> PartialContent {
         try prepare("partial")
         return try PartialContent(id, body, key, on: self, leaving: leaving)

@@ -28,8 +28,8 @@ package final class ContentWriter {
     private let isKept: (ChunkID) throws -> Bool
     private var shared: PendingPack?
     private var finished: [PendingPack.Finished] = []
-    /// True after a pack with earlier contents could not be written.
-    private var isOver = false
+    /// True after a pack with earlier contents could not be written: give up the writer with all its contents.
+    package private(set) var isOver = false
     /// The chunks in finished packs and in the shared pack.
     private var packed: Set<ChunkID> = []
 

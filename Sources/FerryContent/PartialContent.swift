@@ -10,7 +10,7 @@ package final class PartialContent {
     package let id: ContentID
     package let byteCount: Int
     private let shelf: ContentShelf
-    private let key: ContentKey
+    private let key: ContentKey?
     private let file: any WritableFile
     /// True for a file that began empty: unwritten places read as zeros.
     private let isNew: Bool
@@ -23,10 +23,14 @@ package final class PartialContent {
     }
 
     init(
-        _ id: ContentID, _ body: ContentList.Body, _ key: ContentKey, on shelf: ContentShelf, leaving: Int
+        _ id: ContentID, _ body: ContentList.Body, _ key: ContentKey?, on shelf: ContentShelf, leaving: Int
     ) throws {
-        guard try key.contentID(of: .file(body)) == id else {
-            throw ByteReader.malformed("a content's list is not the one that its ID names")
+        if let key {
+            guard try key.contentID(of: .file(body)) == id else {
+                throw ByteReader.malformed("a content's list is not the one that its ID names")
+            }
+        } else if case .chunks = body {
+            throw FerryError(.keyMissing, "The content is named by a key that is not here.")
         }
         self.id = id
         self.shelf = shelf
@@ -36,12 +40,13 @@ package final class PartialContent {
             shelf.path(ContentShelf.partialName(id)), in: shelf.fileSystem, byteCount: byteCount)
         self.file = file
         self.isNew = isNew
-        if case .chunks(let chunks) = body { missing = try Self.gather(chunks, isNew ? nil : file, key) }
+        if case .chunks(let chunks) = body, let key { missing = try Self.gather(chunks, isNew ? nil : file, key) }
         let needed = missing.values.reduce(0) { $0 + $1.offsets.count * $1.count }
         if let free = shelf.fileSystem.availableBytes(at: shelf.root), needed > free - leaving {
             throw FerryError(
                 .limitExceeded,
-                "A content needs \(needed) more bytes beside the database, and \(max(free - leaving, 0)) are free. Make room there.",
+                "A content needs \(needed) more bytes beside the database. \(free) are free there, and \(leaving) have to stay free "
+                    + "(`ferry documents DATABASE keep --leave-free`). Make room there.",
                 path: shelf.root)
         }
         if case .bytes(let bytes) = body { try file.write(bytes[...], at: 0) }
@@ -98,7 +103,7 @@ package final class PartialContent {
     /// - Throws: `damagedFile` where the bytes are not the chunk's, `inputOutput`.
     package func take(_ bytes: [UInt8], as chunk: ChunkID) throws {
         guard let places = missing[chunk] else { return }
-        guard bytes.count == places.count, key.chunkID(of: bytes) == chunk else {
+        guard bytes.count == places.count, key?.chunkID(of: bytes) == chunk else {
             throw ByteReader.malformed("a chunk is not what its ID says")
         }
         let isHole = isNew && bytes.allSatisfy { $0 == 0 }

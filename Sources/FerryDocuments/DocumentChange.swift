@@ -80,13 +80,16 @@ extension DocumentChange {
 
     /// Saves bytes over the edited version, current or not. The remaining leaves stay, as rivals. The new version also
     /// replaces all leaves equal to the edited version, and a deletion beaten by the edited version.
-    /// - Parameter versions: all versions of the document.
+    /// - Parameters:
+    ///   - versions: all versions of the document.
+    ///   - held: the versions in the other files of the document. An equal leaf from such a file stays.
     package static func saving(
-        _ bytes: VersionBytes, over edited: VersionRow, among versions: [VersionRow], by author: VersionAuthor
+        _ bytes: VersionBytes, over edited: VersionRow, among versions: [VersionRow], besides held: Set<VersionID> = [],
+        by author: VersionAuthor
     ) -> DocumentChange {
         let leaves = DocumentLeaves(versions)
         var others = [edited.id]
-        let equals = leaves.equals(of: edited)
+        let equals = leaves.equals(of: edited, among: versions, besides: held)
         if equals.contains(where: { $0.id == edited.id }) {
             others += equals.map(\.id)
             let isCurrent = leaves.current.map(edited.isEqual(to:)) ?? false

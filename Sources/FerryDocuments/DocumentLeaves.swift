@@ -30,6 +30,24 @@ package struct DocumentLeaves: Sendable {
 
     /// The leaves indistinguishable from a version, with the version included.
     func equals(of version: VersionRow) -> [VersionRow] { all.filter { $0.isEqual(to: version) } }
+
+    /// As `equals(of:)`, without the leaves of other files: somebody chose the same bytes there.
+    /// - Parameters:
+    ///   - versions: all versions of the document.
+    ///   - held: the versions in the other files of the document. A leaf belongs to such a file as the file's version, or as a version on
+    ///     top of it.
+    func equals(
+        of version: VersionRow, among versions: [VersionRow], besides held: Set<VersionID>
+    ) -> [VersionRow] {
+        let equals = equals(of: version)
+        if held.isEmpty || equals.count < 2 { return equals }
+        let history = VersionHistory(versions)
+        // A version behind both says nothing of the leaf's file.
+        let held = held.subtracting(history.behind(version)).subtracting([version.id])
+        return equals.filter { leaf in
+            leaf.id == version.id || !held.contains(leaf.id) && history.behind(leaf).isDisjoint(with: held)
+        }
+    }
 }
 
 /// As `DocumentLeaves`, by places in an array of versions.

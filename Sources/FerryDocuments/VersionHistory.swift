@@ -21,11 +21,13 @@ package struct VersionHistory: Sendable {
         return found
     }
 
+    /// All versions behind a version. A version named by `version` may be gone.
+    func behind(_ version: VersionRow) -> Set<VersionID> { past(of: [version]).union(version.supersedes) }
+
     /// Whether a deletion took away a version behind a given version. A deletion of a rival alone says nothing of the
     /// shown version.
     func deletes(_ deletion: VersionRow, behind version: VersionRow) -> Bool {
-        // A version named by `version` may be gone.
-        let behind = past(of: [version]).union(version.supersedes)
+        let behind = behind(version)
         return deletion.supersedes.isEmpty || deletion.supersedes.contains { behind.contains($0) }
     }
 

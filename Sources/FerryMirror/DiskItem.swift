@@ -25,6 +25,11 @@ package struct DiskStamp: Hashable, Sendable {
         self.isExecutable = isExecutable
     }
 
+    /// Stands for a file that nobody looked at: the next look reads the file.
+    package static func unknown(isExecutable: Bool) -> DiskStamp { DiskStamp(inode: 0, isExecutable: isExecutable) }
+
+    package var isUnknown: Bool { device == 0 && inode == 0 }
+
     /// True if the same thing lies there now under a new name. Disks use the number of a deleted file again. Without a known time of
     /// creation, length and time have to be the same.
     package func isSameThing(as other: DiskStamp, isFolder: Bool) -> Bool {
@@ -77,6 +82,9 @@ package struct DiskScan: Sendable {
     package var obstacles: [DiskPath: DiskObstacle] = [:]
     /// Files and folders with names outside UTF-8, with a sign in place of each invalid sequence. No document is made of them.
     package var unreadable: [DiskItem] = []
+
+    /// Files beside which a journal of SQLite with bytes lies: the file alone lacks the last rows.
+    package var journaled: Set<DiskPath> = []
 
     package init() {}
 

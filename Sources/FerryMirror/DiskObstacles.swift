@@ -12,7 +12,7 @@ package enum DiskObstacle: String, Codable, Hashable, Sendable {
     case closedFolder
 
     /// Why no document is made of a file or a folder with a name outside UTF-8.
-    package static let unreadable = UnreadableItem.Reason.name.words
+    package static let unreadable = StuckItem.Reason.name.words
 
     /// The obstacle with an article.
     var words: String {
@@ -32,7 +32,7 @@ package enum DiskObstacle: String, Codable, Hashable, Sendable {
         case .special: "it is no file and no folder"
         case .otherDisk: "it lies on another disk"
         case .unreadableName: Self.unreadable
-        case .closedFolder: UnreadableItem.Reason.folder.words
+        case .closedFolder: StuckItem.Reason.folder.words
         }
     }
 }

@@ -42,19 +42,30 @@ package struct IntakeWriter {
 
     private let rows: any MirrorRows
     private let preference: Preference
+    /// The versions in the files of documents with several files, from before the steps.
+    private let held: [DocumentID: [MirrorKey: VersionID]]
     private var made: [DiskPath: DocumentID] = [:]
     package private(set) var counts = Counts()
 
-    package init(_ rows: any MirrorRows, preferring preference: Preference = .both) {
+    /// - Parameter entries: the mirror's knowledge of the directory from before the steps.
+    package init(_ rows: any MirrorRows, _ entries: [MirrorEntry], preferring preference: Preference = .both) {
         self.rows = rows
         self.preference = preference
+        let disputed = Set(entries.lazy.filter { $0.key.rival != nil }.map(\.key.document))
+        var held: [DocumentID: [MirrorKey: VersionID]] = [:]
+        for entry in entries where disputed.contains(entry.key.document) {
+            held[entry.key.document, default: [:]][entry.key] = entry.version
+        }
+        self.held = held
     }
 
+    /// - Parameter entries: the mirror's knowledge of the directory from before the steps.
     /// - Returns: the work done.
     package static func apply(
-        _ steps: [IntakeStep], to rows: any MirrorRows, preferring preference: Preference = .both
+        _ steps: [IntakeStep], of entries: [MirrorEntry], to rows: any MirrorRows,
+        preferring preference: Preference = .both
     ) throws -> Counts {
-        var writer = IntakeWriter(rows, preferring: preference)
+        var writer = IntakeWriter(rows, entries, preferring: preference)
         // Moves go before edits of the moved files.
         for step in steps { try writer.apply(step) }
         return writer.counts
@@ -174,6 +185,11 @@ package struct IntakeWriter {
 
     // MARK: Known things
 
+    /// The versions in the other files of an entry's document.
+    private func held(besides entry: MirrorEntry) -> Set<VersionID> {
+        Set((held[entry.key.document] ?? [:]).lazy.filter { $0.key != entry.key }.map(\.value))
+    }
+
     private mutating func edit(_ entry: MirrorEntry, _ reading: FileReading) throws {
         let versions = try rows.versions(of: entry.key.document)
         let leaves = DocumentLeaves(versions)
@@ -194,8 +210,10 @@ package struct IntakeWriter {
         }
         let change =
             key.rival == nil
-            ? DocumentChange.saving(reading.bytes, over: edited, among: versions, by: rows.author)
-            : .saving(reading.bytes, overRival: edited, among: versions, by: rows.author)
+            ? DocumentChange.saving(
+                reading.bytes, over: edited, among: versions, besides: held(besides: entry), by: rows.author)
+            : .saving(
+                reading.bytes, overRival: edited, among: versions, besides: held(besides: entry), by: rows.author)
         if key.rival != nil { key.rival = change.versions.first?.id }
         try save(change, entry.path, reading, key)
     }
@@ -213,7 +231,8 @@ package struct IntakeWriter {
         try rows.removeEntry(of: entry.key)
         let versions = try rows.versions(of: entry.key.document)
         guard
-            let change = DocumentChange.dropping(entry.version, among: versions, by: rows.author)
+            let change = DocumentChange.dropping(
+                entry.version, among: versions, besides: held(besides: entry), by: rows.author)
         else { return }
         try rows.apply(change)
         counts.dropped += 1

@@ -49,7 +49,7 @@ package struct MirrorIntake: Sendable {
     package private(set) var steps: [IntakeStep] = []
     /// Files and folders closed to all changes before a further look.
     package private(set) var waiting: Set<MirrorKey> = []
-    /// Files that cannot be read, folders that cannot be listed, and everything in the folders. They stay as they are, for as long as that
+    /// Files that cannot be read or have no room beside the database, folders that cannot be listed, and everything in the folders. They stay as they are, for as long as that
     /// lasts.
     package private(set) var closed: Set<MirrorKey> = []
     /// Deletions for a person to confirm. Not empty: nothing is done at all.
@@ -115,7 +115,8 @@ package struct MirrorIntake: Sendable {
             held = gone.filter { $0.kind == .file }
             return
         }
-        for entry in ignored + blocked { steps.append(.forget(entry)) }
+        for entry in blocked { steps.append(.forget(entry)) }
+        for entry in ignored { suspend(entry) }
         // Folders first, so that every item finds the folder around.
         let matched = look.matches.sorted { ($0.item.path.depth, $0.item.path) < ($1.item.path.depth, $1.item.path) }
         for match in matched where match.item.kind == .folder {
@@ -151,6 +152,18 @@ package struct MirrorIntake: Sendable {
             }
             return entry
         }
+    }
+
+    /// Keeps the version of an ignored file, so that a later edit stands on top of the version. The file may change or go meanwhile: the
+    /// stamp is unknown from now on.
+    private mutating func suspend(_ entry: MirrorEntry) {
+        // The document has a place here under a new name: it is written there.
+        if wanted.path(of: entry.key) != nil || entry.kind == .folder { return steps.append(.forget(entry)) }
+        closed.insert(entry.key)
+        if entry.stamp.isUnknown { return }
+        var suspended = entry
+        (suspended.stamp, suspended.missingSince) = (.unknown(isExecutable: entry.stamp.isExecutable), nil)
+        steps.append(.keep(suspended))
     }
 
     /// Closes a file without a reading to all changes: for good where the file cannot be read, and otherwise for a moment.
@@ -252,6 +265,8 @@ package struct MirrorIntake: Sendable {
     /// - Parameter isReplaced: something of another kind is in the entry's place, so the entry's file or folder will not come back.
     private mutating func takeMissing(_ entry: MirrorEntry, isReplaced: Bool, _ now: Int64) {
         var entry = entry
+        // The file went while it was ignored. Nobody knows what that meant, so the document stays.
+        if entry.stamp.isUnknown { return steps.append(.forget(entry)) }
         guard let since = entry.missingSince, since <= now else {
             if isReplaced { return steps.append(.drop(entry)) }
             entry.missingSince = now

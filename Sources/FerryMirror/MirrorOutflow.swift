@@ -19,8 +19,8 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         case later
         /// The bytes are not on this device.
         case missing(DiskScan.Left)
-        /// The disk has no room for the document.
-        case withoutRoom(DiskScan.Left)
+        /// The disk has no room for the document, or the system refuses the change.
+        case stuck(StuckItem)
         case left(DiskScan.Left)
     }
 
@@ -48,7 +48,7 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
             try write(new, &known, &report)
             new = []
             if case .write = step { continue }
-            count(step, try perform(step, &known), &report)
+            count(step, try performIfAllowed(step, &known), &report)
         }
         try write(new, &known, &report)
     }
@@ -69,24 +69,19 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
                 return false
             }
             do {
-                try disk.write(source, toWork: WorkName.new(item.version), item, like: nil)
+                // A copy is as private as its document's own file.
+                let own = item.key.rival == nil ? nil : known[MirrorKey(document: item.key.document)]?.path
+                try disk.write(source, toWork: WorkName.new(item.version), item, like: own)
                 return true
             } catch let error as FerryError where error.isOfRoom {
-                count(.write(item), .withoutRoom(Self.withoutRoom(item)), &report)
+                count(.write(item), .stuck(StuckItem(item.path.text, .unwritten)), &report)
                 return false
             }
         }
         try disk.synchronizeWork(present.map { WorkName.new($0.version) })
         var written: [MirrorEntry] = []
-        for item in present { count(.write(item), try place(item, &written), &report) }
+        for item in present { count(.write(item), try placeIfAllowed(item, &written), &report) }
         try put(written, &known)
-    }
-
-    /// A document that waits for room; all others go on.
-    private static func withoutRoom(_ item: WantedItem) -> DiskScan.Left {
-        DiskScan.Left(
-            path: item.path.text,
-            reason: "there is no room for it: free some space, or raise the limit of a file's size")
     }
 
     private func count(_ step: OutflowStep, _ outcome: Outcome, _ report: inout MirrorReport) {
@@ -96,10 +91,8 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         case .missing(let left):
             report.missing += 1
             report.left.append(left)
-        case .withoutRoom(let left):
-            report.missing += 1
-            report.left.append(left)
-            report.withoutRoom.append(left.path)
+        case .stuck(let item):
+            report.keep(item)
         case .left(let left): report.left.append(left)
         }
     }
@@ -110,6 +103,25 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         case .move: report.moved += 1
         case .remove, .removeFolder: report.removed += 1
         case .aside, .note: break
+        }
+    }
+
+    /// Performs a step, unless the system refuses the change of this one file or folder: all others go on.
+    private func performIfAllowed(_ step: OutflowStep, _ known: inout [MirrorKey: MirrorEntry]) throws -> Outcome {
+        do {
+            return try perform(step, &known)
+        } catch let error as FerryError where error.isRefusal {
+            guard let path = Self.path(of: step, known) else { throw error }
+            return .stuck(StuckItem(path.text, .unchanged))
+        }
+    }
+
+    /// The path of a step's file or folder, as people know the path.
+    private static func path(of step: OutflowStep, _ known: [MirrorKey: MirrorEntry]) -> DiskPath? {
+        switch step {
+        case .makeFolder(let item), .write(let item), .replace(_, let item): item.path
+        case .remove(let key), .aside(let key), .move(let key, _), .note(let key, _), .removeFolder(let key):
+            known[key]?.path
         }
     }
 
@@ -157,6 +169,16 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
 
     // MARK: Files
 
+    /// Gives a new file a name in the directory, unless the system refuses the name.
+    private func placeIfAllowed(_ item: WantedItem, _ entries: inout [MirrorEntry]) throws -> Outcome {
+        do {
+            return try place(item, &entries)
+        } catch let error as FerryError where error.isRefusal {
+            try disk.removeWork(WorkName.new(item.version))
+            return .stuck(StuckItem(item.path.text, .unchanged))
+        }
+    }
+
     /// Gives a new file a name in the directory.
     private func place(_ item: WantedItem, _ entries: inout [MirrorEntry]) throws -> Outcome {
         let name = WorkName.new(item.version)
@@ -192,17 +214,23 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         do {
             try disk.write(source, toWork: out, item, like: old.path)
         } catch let error as FerryError where error.isOfRoom {
-            return .withoutRoom(Self.withoutRoom(item))
+            return .stuck(StuckItem(item.path.text, .unwritten))
         }
         try disk.synchronizeWork([out])
         guard let written = try disk.item(at: DiskPath.work.appending(out)) else { return .later }
-        switch try disk.exchange(DiskPath.work.appending(out), with: old.path) {
-        case true: break
-        case false:
-            try disk.removeWork(out)
-            return .later
-        case nil:
-            guard try putInPlace(out, of: old, item) else { return .later }
+        do {
+            switch try disk.exchange(DiskPath.work.appending(out), with: old.path) {
+            case true: break
+            case false:
+                try disk.removeWork(out)
+                return .later
+            case nil:
+                guard try putInPlace(out, of: old, item) else { return .later }
+            }
+        } catch let error as FerryError where error.isRefusal {
+            // The old file is in its place: nothing was exchanged.
+            if try disk.item(at: old.path)?.stamp.hasSameBytes(as: old.stamp) == true { try disk.removeWork(out) }
+            throw error
         }
         try put([try entry(of: item, at: old.path, written.stamp)], &known)
         try settle(out, old)
@@ -290,6 +318,12 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
             // The rest in the folder is a person's: the folder gets a name where people see the files.
             return try move(entry.key, to: WorkName.leftOver(entry.key.document), &known)
         }
-        return .left(.init(path: entry.path.text, reason: "it was deleted, and something in it is no document"))
+        let isKept = known.values.contains { $0.path.isBelow(entry.path) }
+        return .left(
+            .init(
+                path: entry.path.text,
+                reason: isKept
+                    ? "it was deleted, and something in it cannot be removed yet"
+                    : "it was deleted, and something in it is no document"))
     }
 }

@@ -1,3 +1,4 @@
+import FerryContainer
 import FerryCore
 import FerryDocuments
 
@@ -42,13 +43,16 @@ package struct MirrorPass<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source 
         let ignoring = try disk.ignoreText().map(IgnoreRules.init) ?? .builtIn
         let scan = try disk.scan(ignoring)
         let obstacles = try scan.obstacles(base.entries(), disk.rules)
-        report.unreadable = scan.unreadable.map { UnreadableItem($0.path.text, .name) }
-        report.unreadable += scan.obstacles.filter { $0.value == .closedFolder }.map {
-            UnreadableItem($0.key.text, .folder)
+        report.stuck = scan.unreadable.map { StuckItem($0.path.text, .name) }
+        report.stuck += scan.obstacles.filter { $0.value == .closedFolder }.map {
+            StuckItem($0.key.text, .folder)
         }
-        report.unreadable.sort { DiskPath($0.path) < DiskPath($1.path) }
-        report.left += report.unreadable.filter { $0.reason == .name }.map {
+        report.stuck.sort { DiskPath($0.path) < DiskPath($1.path) }
+        report.left += report.stuck.filter { $0.reason == .name }.map {
             DiskScan.Left(path: $0.path, reason: $0.reason.words)
+        }
+        for item in scan.items where item.kind == .file && scan.journaled.contains(item.path) {
+            if try disk.waitReason(item.path) != nil { report.keep(StuckItem(item.path.text, .inUse)) }
         }
         guard let (waiting, seen) = try takeIn(scan, obstacles, ignoring, &report) else {
             report.left += obstacles.idle([])
@@ -78,7 +82,7 @@ package struct MirrorPass<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source 
         report.left += scan.left
         report.folders = scan.items.filter { $0.kind == .folder && !$0.path.isBelow(.own) }.map(\.path)
         let look = MirrorLook(entries, scan.items)
-        let (readings, refused) = try read(look.unread, &report)
+        let (readings, refused) = try read(look.unread, scan.journaled, &report)
         var circumstances = MirrorIntake.Circumstances(
             readings: readings, wanted: seen.wanted, ignoring: ignoring, obstacles: obstacles,
             nowMilliseconds: base.nowMilliseconds(), isConfirmed: isConfirmed)
@@ -92,7 +96,7 @@ package struct MirrorPass<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source 
         let untouched = intake.waiting.union(intake.closed)
         if intake.steps.isEmpty { return (untouched, seen) }
         let counts = try base.change { rows in
-            try IntakeWriter.apply(intake.steps, to: rows, preferring: preference)
+            try IntakeWriter.apply(intake.steps, of: entries, to: rows, preferring: preference)
         }
         report.taken += counts.added + counts.saved
         report.moved += counts.moved
@@ -101,9 +105,9 @@ package struct MirrorPass<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source 
     }
 
     /// Reads files without a writer.
-    /// - Returns: the read files, and the files that cannot be read.
+    /// - Returns: the read files, and the files that cannot be read, or have no room beside the database.
     private func read(
-        _ items: [DiskItem], _ report: inout MirrorReport
+        _ items: [DiskItem], _ journaled: Set<DiskPath>, _ report: inout MirrorReport
     ) throws -> (readings: [DiskPath: FileReading], refused: Set<DiskPath>) {
         let now = base.nowMilliseconds()
         let quiet = try items.filter { item in
@@ -113,7 +117,7 @@ package struct MirrorPass<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source 
         report.waiting += items.count - quiet.count
         if quiet.count < items.count {
             let read = Set(quiet.map(\.path))
-            for item in items where !read.contains(item.path) {
+            for item in items where !read.contains(item.path) && !journaled.contains(item.path) {
                 if let reason = try disk.waitReason(item.path) {
                     report.left.append(.init(path: item.path.text, reason: reason))
                 }
@@ -134,11 +138,14 @@ package struct MirrorPass<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source 
             case .failure(let error):
                 if error.code == .busy || error.code == .nothingFound {
                     report.waiting += 1
+                } else if error.isOfRoom {
+                    refused.insert(item.path)
+                    report.keep(StuckItem(item.path.text, .untaken))
                 } else {
                     report.left.append(.init(path: item.path.text, reason: error.message))
                     if error.code != .inputOutput { continue }
                     refused.insert(item.path)
-                    report.unreadable.append(UnreadableItem(item.path.text, .file))
+                    report.stuck.append(StuckItem(item.path.text, .file))
                 }
             }
         }

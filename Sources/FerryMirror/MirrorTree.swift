@@ -159,16 +159,38 @@ package struct WantedItems: Sendable {
             content: content, mode: version.mode & 1, modifiedMicroseconds: version.modifiedMicroseconds)
     }
 
+    /// The devices of rivals, for the names of copies. Devices of one name get the first digits of their IDs: a number by arrival would name
+    /// different bytes on different devices.
+    private static func labels(
+        of rivals: [VersionRow], _ state: MirrorTree
+    ) -> [VersionID: (text: String, isMarked: Bool)] {
+        let devices = rivals.map { (rival: $0.id, device: (state.beginnings[$0.id] ?? $0).device) }
+        var known: [String: Set<DeviceID>] = [:]
+        for device in devices.compactMap(\.device) {
+            known[state.deviceNames[device] ?? "", default: []].insert(device)
+        }
+        return Dictionary(
+            devices.map { rival, device in
+                let name = device.flatMap { state.deviceNames[$0] } ?? ""
+                guard let device, known[name, default: []].count > 1 else { return (rival, (name, false)) }
+                let digits = device.hex.prefix(4)
+                return (rival, (name.isEmpty ? String(digits) : "\(name) \(digits)", true))
+            }, uniquingKeysWith: { first, _ in first })
+    }
+
     private mutating func addCopies(
         _ entry: DocumentTree.Entry, _ path: DiskPath, _ state: MirrorTree, _ copies: [MirrorKey: DiskPath],
         _ taken: inout Set<[UInt8]>
     ) {
         let rivals = entry.rivals.compactMap { state.versions[$0] }
+        let labels = Self.labels(of: rivals, state)
         var names: [VersionID: String] = [:]
         // Present copies keep their names, and new copies go around these names.
         for rival in rivals {
             guard let present = copies[MirrorKey(document: entry.id, rival: rival.id)], present.folder == path.folder,
-                LocalName.isOfCopy(present.name, of: path.name), taken.insert(rules.key(present.name)).inserted
+                LocalName.isOfCopy(present.name, of: path.name),
+                labels[rival.id].map({ !$0.isMarked || present.name.contains($0.text) }) ?? true,
+                taken.insert(rules.key(present.name)).inserted
             else { continue }
             names[rival.id] = present.name
         }
@@ -178,7 +200,7 @@ package struct WantedItems: Sendable {
             var name: String
             repeat {
                 name = LocalName.ofCopy(
-                    path.name, label: began.device.flatMap { state.deviceNames[$0] } ?? "",
+                    path.name, label: labels[rival.id]?.text ?? "",
                     madeMilliseconds: began.madeMilliseconds, number: number)
                 if rules.refuses(name) { name = LocalName.of(name, entry.id, rules) }
                 number += 1

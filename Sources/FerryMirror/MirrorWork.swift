@@ -119,7 +119,7 @@ struct MirrorWork<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Base.
             if isPlaced, var entry, let version = out.incoming, let incoming, reading.content != incoming {
                 // The process died before the entry of the incoming file. The stamp from then is unknown, so the next look reads the file.
                 (entry.version, entry.content) = (version, incoming)
-                entry.stamp = DiskStamp(inode: 0, isExecutable: entry.stamp.isExecutable)
+                entry.stamp = .unknown(isExecutable: entry.stamp.isExecutable)
                 try rows.put(entry)
             }
             return try Self.save(reading, out, rows)

@@ -53,7 +53,7 @@ package protocol MirrorDisk {
     func synchronizeWork(_ names: [String]) throws
 
     /// Writes a file into the mirror's own folder, with the time and the mode of an item. A file of the same name there goes.
-    /// - Parameter old: the file to be replaced; the new file keeps the old file's rights.
+    /// - Parameter old: the file to be replaced, or the document's own file for a copy; the new file gets the old file's rights.
     func write(_ source: Source, toWork name: String, _ item: WantedItem, like old: DiskPath?) throws
 }
 
@@ -98,15 +98,13 @@ package struct MirrorReport: Sendable {
     package var left: [DiskScan.Left] = []
     /// Documents not written, because something stands in their place.
     package var blocked: [BlockedDocument] = []
-    /// Files and folders that Ferry cannot read. `left` has them, too.
-    package var unreadable: [UnreadableItem] = []
-    /// Documents for which the disk has no room. `left` and `missing` have the documents, too.
-    package var withoutRoom: [String] = []
+    /// Files, folders and documents that cannot be brought into step before somebody helps. `left` has them, too.
+    package var stuck: [StuckItem] = []
     /// Documents under a name unlike their own.
     package var renamed: [DiskScan.Left] = []
     /// Files with a writer, or missing for a moment: look again soon.
     package var waiting = 0
-    /// Documents whose bytes are not on this device yet, or for which the disk has no room.
+    /// Documents whose bytes are not on this device yet.
     package var missing = 0
     /// The folders of the directory, for the watch.
     package var folders: [DiskPath] = []
@@ -116,12 +114,10 @@ package struct MirrorReport: Sendable {
     /// True if the pass changed documents or files: there may be something to publish.
     package var hasNews: Bool { taken + written + moved + removed > 0 }
 
-    /// A sentence about the documents without room; `nil` without any.
-    package func roomSentence(in directory: String) -> String? {
-        guard let first = withoutRoom.first else { return nil }
-        let others = withoutRoom.count - 1
-        return "There is no room in \(directory) for \(first)" + (others > 0 ? " and \(others) more" : "")
-            + ". All other documents go on; free some space there."
+    /// Notes something that cannot be brought into step.
+    mutating func keep(_ item: StuckItem) {
+        stuck.append(item)
+        left.append(DiskScan.Left(path: item.path, reason: item.reason.words))
     }
 
     /// Adds a pass that followed at once: the work is added, and the things left are the later pass's.

@@ -36,7 +36,11 @@ package struct OutflowPlan: Sendable {
             occupied[entry.path] = entry.key
         }
         let needed = Set(wanted.items.map(\.key))
-        let unneeded = entries.filter { !needed.contains($0.key) && !waiting.contains($0.key) }
+        // A copy stays until the fate of its file is known: somebody may have taken the file's text over and removed the file.
+        let unneeded = entries.filter { entry in
+            !needed.contains(entry.key) && !waiting.contains(entry.key)
+                && !waiting.contains(MirrorKey(document: entry.key.document))
+        }
         for entry in unneeded where entry.kind == .file { remove(entry, .remove(entry.key)) }
         let gone = Set(unneeded.map(\.key))
         for item in wanted.items where item.kind == .folder && !waiting.contains(item.key) { placeFolder(item) }

@@ -784,6 +784,174 @@ final class DocumentsCommandTests: XCTestCase {
         XCTAssertEqual(try workshop.ferry("documents", "get", "b.sqlite", "large", "-o", "x").status, 0)
     }
 
+    private func whole(_ workshop: Workshop, _ database: String) throws -> String {
+        let root = workshop.path(database + "-ferry-content/whole")
+        let name = try FileManager.default.subpathsOfDirectory(atPath: root).first { $0.contains("/") }
+        return root + "/" + (try XCTUnwrap(name))
+    }
+
+    private func damage(_ path: String) throws {
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        bytes[bytes.count / 2] ^= 1
+        try FileManager.default.removeItem(atPath: path)
+        try bytes.write(to: URL(fileURLWithPath: path))
+    }
+
+    private func bytes(_ workshop: Workshop, _ name: String) throws -> Data {
+        try Data(contentsOf: URL(fileURLWithPath: workshop.path(name)))
+    }
+
+    func testDamagedBytesBesideTheDatabaseCountAsMissing() throws {
+        let workshop = try large()
+        let sound = try bytes(workshop, "large")
+        func damageAndExpect(_ way: String, _ body: () throws -> Data) throws {
+            try damage(try whole(workshop, "a.sqlite"))
+            XCTAssertTrue(try body() == sound, way)
+        }
+        try damageAndExpect("get") {
+            try workshop.succeed("documents", "get", "a.sqlite", "large", "-o", "got")
+            return try bytes(workshop, "got")
+        }
+        try damageAndExpect("mirror") {
+            try workshop.succeed("documents", "a.sqlite", "mirror", "M")
+            return try bytes(workshop, "M/large")
+        }
+        try damage(try whole(workshop, "a.sqlite"))
+        let verified = try workshop.ferry("documents", "verify", "a.sqlite", "--contents")
+        XCTAssertEqual(verified.status, 65)
+        XCTAssertTrue(
+            verified.errors.contains("The bytes of “large” beside the database are damaged."), verified.errors)
+        let found = try workshop.ferry("doctor", "a.sqlite")
+        XCTAssertTrue(found.output.contains("The bytes of “large” beside the database are damaged."), found.output)
+        try workshop.succeed("doctor", "a.sqlite", "--repair")
+        XCTAssertTrue(try Data(contentsOf: URL(fileURLWithPath: whole(workshop, "a.sqlite"))) == sound)
+        XCTAssertEqual(try workshop.ferry("documents", "verify", "a.sqlite", "--contents").status, 0)
+        // Without sound bytes anywhere nothing is handed out.
+        try workshop.succeed("documents", "a.sqlite", "mirror", "M", "--stop")
+        try damage(try whole(workshop, "a.sqlite"))
+        try FileManager.default.removeItem(atPath: try pack(workshop))
+        XCTAssertNotEqual(try workshop.ferry("documents", "get", "a.sqlite", "large", "-o", "none").status, 0)
+        XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("none")))
+        XCTAssertNotEqual(try list(workshop, "a.sqlite").first?["state"] as? String, "here")
+    }
+
+    /// A document above the limit of an automatic fetch, saved in a mirror.
+    private func largeInMirror() throws -> Workshop {
+        let workshop = try Workshop()
+        try workshop.beginTwo(isOpen: true)
+        try workshop.succeed("documents", "keep", "a.sqlite", "--fetch", "1kB")
+        try workshop.succeed("documents", "a.sqlite", "mirror", "M")
+        let bytes = (0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 13) }
+        try Data(bytes).write(to: URL(fileURLWithPath: workshop.path("M/large")))
+        try syncAll(workshop)
+        return workshop
+    }
+
+    func testAFileSavedInAMirrorIsHereWhateverItsSize() throws {
+        let workshop = try largeInMirror()
+        XCTAssertEqual(try list(workshop, "a.sqlite").first?["state"] as? String, "here")
+        XCTAssertTrue(try workshop.succeed("status", "a.sqlite").output.contains("50 kB of 50 kB here"))
+        // A stick takes all bytes along while the folder is away.
+        try FileManager.default.moveItem(atPath: workshop.path("shared"), toPath: workshop.path("away"))
+        let report = try workshop.succeed("export", "a.sqlite", "stick.ferry", "--json").json()
+        XCTAssertEqual(report["contents"] as? Int, 1)
+        try workshop.succeed("import", "new.sqlite", "stick.ferry", "--documents", "out")
+        XCTAssertTrue(try bytes(workshop, "out/large") == bytes(workshop, "M/large"))
+        XCTAssertEqual(
+            try FileManager.default.contentsOfDirectory(atPath: workshop.path("a.sqlite-ferry-content/pending")), [])
+        try FileManager.default.removeItem(atPath: try whole(workshop, "a.sqlite"))
+        try workshop.succeed("documents", "a.sqlite", "mirror", "M", "--stop")
+        let refused = try workshop.ferry("export", "a.sqlite", "stick.ferry")
+        XCTAssertEqual(refused.status, 75)
+        XCTAssertTrue(refused.errors.contains("bytes of “large” lie there alone"), refused.errors)
+    }
+
+    func testDoctorPacksAgainWhatAMirrorHas() throws {
+        let workshop = try largeInMirror()
+        try workshop.succeed("documents", "evict", "a.sqlite", "large")
+        for file in try workshop.files(suffix: ".pack") { try FileManager.default.removeItem(at: file) }
+        try workshop.succeed("documents", "get", "a.sqlite", "large", "-o", "got")
+        XCTAssertTrue(try bytes(workshop, "got") == bytes(workshop, "M/large"))
+        try FileManager.default.removeItem(atPath: try whole(workshop, "a.sqlite"))
+        try workshop.succeed("doctor", "a.sqlite", "--repair")
+        try syncAll(workshop)
+        try workshop.succeed("documents", "get", "b.sqlite", "large", "-o", "gotb")
+        XCTAssertTrue(try bytes(workshop, "gotb") == bytes(workshop, "M/large"))
+    }
+
+    func testCheckNamesDocumentsThatDoNotArrive() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo(isOpen: true)
+        var generator = SystemRandomNumberGenerator()
+        let bytes = (0..<50_000).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
+        try Data(bytes).write(to: URL(fileURLWithPath: workshop.path("large")))
+        try workshop.succeed("documents", "add", "a.sqlite", "large")
+        try workshop.succeed("sync", "a.sqlite")
+        let path = try pack(workshop)
+        let sound = try Data(contentsOf: URL(fileURLWithPath: path))
+        try damage(path)
+        try workshop.succeed("sync", "b.sqlite")
+        let damaged = try workshop.ferry("status", "b.sqlite", "--check")
+        XCTAssertEqual(damaged.status, 65)
+        XCTAssertTrue(damaged.output.contains("damage: 1 content is still to come: the pack"), damaged.output)
+        XCTAssertTrue(try workshop.succeed("status", "b.sqlite").output.contains("is damaged"))
+        try FileManager.default.removeItem(atPath: path)
+        try workshop.succeed("sync", "b.sqlite")
+        let missing = try workshop.ferry("status", "b.sqlite", "--check")
+        XCTAssertEqual(missing.status, 75)
+        XCTAssertTrue(missing.output.contains("late: 1 content is still to come"), missing.output)
+        try sound.write(to: URL(fileURLWithPath: path))
+        try syncAll(workshop)
+        XCTAssertEqual(try workshop.ferry("status", "b.sqlite", "--check").status, 0)
+    }
+
+    func testACopyOfADatabaseLeavesTheMirrorAlone() throws {
+        let workshop = try Workshop()
+        try workshop.begin(isOpen: true)
+        try workshop.succeed("documents", "a.sqlite", "mirror", "M")
+        try write(workshop, "M/f", "one")
+        try workshop.succeed("sync", "a.sqlite")
+        try FileManager.default.copyItem(atPath: workshop.path("a.sqlite"), toPath: workshop.path("copy.sqlite"))
+        try write(workshop, "M/g", "two")
+        for _ in 0..<2 {
+            let sync = try workshop.succeed("sync", "copy.sqlite")
+            XCTAssertTrue(sync.errors.contains("the mirror of another database, or of a copy"), sync.errors)
+        }
+        XCTAssertEqual(try paths(workshop, "copy.sqlite"), ["f"])
+        XCTAssertEqual(try workshop.ferry("documents", "copy.sqlite", "mirror", "M").status, 69)
+        let own = try workshop.succeed("sync", "a.sqlite")
+        XCTAssertFalse(own.errors.contains("mirror"), own.errors)
+        XCTAssertEqual(try paths(workshop, "a.sqlite"), ["f", "g"])
+        // A copy takes the directory over when somebody says so, before its first sync as well.
+        try FileManager.default.copyItem(atPath: workshop.path("a.sqlite"), toPath: workshop.path("heir.sqlite"))
+        XCTAssertEqual(try workshop.ferry("documents", "heir.sqlite", "mirror", "M").status, 69)
+        try workshop.succeed("documents", "heir.sqlite", "mirror", "M", "--adopt")
+        for _ in 0..<2 {
+            let sync = try workshop.succeed("sync", "heir.sqlite")
+            XCTAssertFalse(sync.errors.contains("mirror"), sync.errors)
+        }
+        let rests = try workshop.succeed("sync", "a.sqlite")
+        XCTAssertTrue(rests.errors.contains("the mirror of another database, or of a copy"), rests.errors)
+    }
+
+    func testAMirrorThatRestsIsInTheJSONOfItsPassAndOfASync() throws {
+        let workshop = try Workshop()
+        try workshop.begin(isOpen: true)
+        try workshop.succeed("documents", "a.sqlite", "mirror", "M")
+        for number in 0..<30 { try write(workshop, "M/f\(number)", "\(number)") }
+        try workshop.succeed("sync", "a.sqlite")
+        for number in 0..<30 { try FileManager.default.removeItem(atPath: workshop.path("M/f\(number)")) }
+        try workshop.succeed("sync", "a.sqlite")
+        let held = try workshop.ferry("documents", "a.sqlite", "mirror", "M", "--json")
+        XCTAssertEqual(held.status, 65)
+        XCTAssertEqual((try held.json()["error"] as? [String: Any])?["code"] as? String, "deletionsHeld")
+        let page = try JSONPage()
+        XCTAssertEqual(page.differences(try held.json(), chapter: "documents mirror"), [])
+        let sync = try workshop.succeed("sync", "a.sqlite", "--json").json()
+        XCTAssertEqual((sync["mirrors"] as? [[String: Any]])?.first?["gone"] as? Int, 30)
+        XCTAssertEqual(page.differences(sync, chapter: "sync"), [])
+    }
+
     // MARK: Attachments
 
     func testColumnsAreDeclaredListedAndWithdrawn() throws {

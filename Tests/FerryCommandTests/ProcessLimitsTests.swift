@@ -46,6 +46,40 @@ final class ProcessLimitsTests: XCTestCase {
         XCTAssertTrue(FileManager.default.fileExists(atPath: workshop.path("M/big")))
     }
 
+    /// Files of a mirror that have no room beside the database, and files that have room only in packs of a few.
+    func testAFileWithoutRoomBesideTheDatabaseStopsNoOther() throws {
+        let workshop = try Workshop()
+        try workshop.begin(isOpen: true)
+        try workshop.succeed("documents", "a.sqlite", "mirror", "M")
+        var generator = SystemRandomNumberGenerator()
+        func write(_ name: String, _ count: Int) throws {
+            var bytes = Data()
+            while bytes.count < count { withUnsafeBytes(of: generator.next()) { bytes.append(contentsOf: $0) } }
+            try bytes.write(to: URL(fileURLWithPath: workshop.path("M/" + name)))
+        }
+        try write("film", 12_000_000)
+        for number in 1...4 { try write("picture\(number)", 1_000_000) }
+        try write("small", 16)
+        let sync = try run(workshop, limit: "-f 2500", "sync", "a.sqlite")
+        XCTAssertEqual(sync.status, 0, sync.errors)
+        XCTAssertTrue(sync.errors.contains("no room beside the database for film, saved in"), sync.errors)
+        XCTAssertFalse(sync.errors.contains("ferry-tmp"), sync.errors)
+        let names = { try workshop.succeed("documents", "a.sqlite", "list").output }
+        let listed = try names()
+        for name in ["picture1", "picture2", "picture3", "picture4", "small"] {
+            XCTAssertTrue(listed.contains(name), listed)
+        }
+        XCTAssertFalse(listed.contains("film"), listed)
+        XCTAssertTrue(try workshop.ferry("status", "a.sqlite").errors.contains("for film"))
+        XCTAssertEqual(try workshop.ferry("status", "a.sqlite", "--check").status, 69)
+        let mirrors = try workshop.succeed("documents", "a.sqlite", "mirror").output
+        XCTAssertTrue(mirrors.contains("film: there is no room for it beside the database"), mirrors)
+        // Once there is room the file is taken.
+        try workshop.succeed("sync", "a.sqlite")
+        XCTAssertTrue(try names().contains("film"))
+        XCTAssertFalse(try workshop.ferry("status", "a.sqlite").errors.contains("for film"))
+    }
+
     func testTooFewOpenFilesAreToldAtOnce() throws {
         let workshop = try Workshop()
         try workshop.begin(isOpen: true)

@@ -40,6 +40,25 @@ final class SealedExportCommandTests: XCTestCase {
         _ = try run(workshop, "phone", ["import", "x.sqlite", "stick.ferry", "--code", "-"], status: 64)
     }
 
+    /// An open file has the short documents, and names the others.
+    func testAnOpenFileOfASealedContainerWritesItsShortDocuments() throws {
+        let workshop = try begin()
+        try Data("short".utf8).write(to: URL(fileURLWithPath: workshop.path("short")))
+        try Data(repeating: 7, count: 30_000).write(to: URL(fileURLWithPath: workshop.path("long")))
+        _ = try run(workshop, "laptop", ["documents", "add", "a.sqlite", "short", "long"])
+        _ = try run(workshop, "laptop", ["export", "a.sqlite", "open.ferry", "--open"])
+        for computer in ["laptop", "phone"] {
+            let made = try run(
+                workshop, computer, ["import", "\(computer).sqlite", "open.ferry", "--documents", "out-\(computer)"])
+            XCTAssertTrue(made.errors.contains("long: the file has no bytes of this document"), made.errors)
+            XCTAssertEqual(
+                try FileManager.default.contentsOfDirectory(atPath: workshop.path("out-\(computer)")), ["short"])
+            XCTAssertEqual(
+                try String(contentsOfFile: workshop.path("out-\(computer)/short"), encoding: .utf8), "short")
+            XCTAssertEqual(try artists(workshop, "\(computer).sqlite"), try artists(workshop, "a.sqlite"))
+        }
+    }
+
     func testASealedFileJoinsWithACode() throws {
         let workshop = try begin()
         _ = try run(workshop, "laptop", ["export", "a.sqlite", "stick.ferry"])

@@ -204,6 +204,53 @@ final class DocumentChangeTests: XCTestCase {
         XCTAssertTrue(DocumentLeaves(versions.after(change)).isDeleted)
     }
 
+    /// A leaf with the same bytes that stands in another file was chosen there.
+    func testADropLeavesAnEqualLeafOfAnotherFile() throws {
+        // The rival's bytes were saved over the current version; then the rival's copy goes.
+        let taken = [
+            Samples.row(1, of: 1, 1), Samples.row(2, of: 1, 2, at: Samples.now + 1),
+            Samples.row(3, of: 1, 1, over: [2], at: Samples.now + 2),
+        ]
+        // Three files: by its version, and by the version that it had before.
+        for held in [Samples.version(3), Samples.version(2)] {
+            let change = try XCTUnwrap(
+                DocumentChange.dropping(Samples.version(1), among: taken, besides: [held], by: Samples.author()))
+            XCTAssertEqual(change.superseded, [Samples.version(1)])
+            XCTAssertEqual(DocumentLeaves(taken.after(change)).current?.id, Samples.version(3))
+        }
+        // What lies behind both leaves tells nothing, and without another file all equal leaves go.
+        let same = [
+            Samples.row(1, of: 1, 1), Samples.row(2, of: 1, 2, over: [1]), Samples.row(3, of: 1, 2, over: [1]),
+        ]
+        for held in [Set([Samples.version(1)]), []] {
+            let change = try XCTUnwrap(
+                DocumentChange.dropping(Samples.version(2), among: same, besides: held, by: Samples.author()))
+            XCTAssertTrue(DocumentLeaves(same.after(change)).isDeleted)
+        }
+    }
+
+    /// Two files of a document that exchange their texts stay two versions, in either order of the saves.
+    func testExchangedFilesStayTwoVersions() throws {
+        let versions = [Samples.row(1, of: 1, 1), Samples.row(2, of: 1, 2, at: Samples.now + 1)]
+        let author = Samples.author(at: Samples.now + 9000)
+        for startsWithRival in [true, false] {
+            var present = versions
+            for isRival in [startsWithRival, !startsWithRival] {
+                present = present.after(
+                    isRival
+                        ? .saving(
+                            Samples.bytes(2), overRival: versions[0], among: present, besides: [Samples.version(2)],
+                            by: author)
+                        : .saving(
+                            Samples.bytes(1), over: versions[1], among: present, besides: [Samples.version(1)],
+                            by: author))
+            }
+            let leaves = DocumentLeaves(present)
+            XCTAssertEqual(leaves.current?.content, Samples.content(1))
+            XCTAssertEqual(leaves.rivals.map(\.content), [Samples.content(2)])
+        }
+    }
+
     /// Whoever edits what somebody drops meanwhile keeps it.
     func testAnEditBeatsADrop() throws {
         let versions = [Samples.row(1, of: 1, 1)]

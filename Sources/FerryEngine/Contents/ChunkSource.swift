@@ -8,9 +8,12 @@ struct ChunkSource {
     private let store: Store
     private let shelf: ContentShelf
     private let keys: ContentKeys
-    private let container: Container
+    private let container: () throws -> Container
 
-    init(_ replica: Replica, _ container: Container) throws {
+    init(_ replica: Replica, _ container: Container) throws { try self.init(replica) { container } }
+
+    /// - Parameter container: called for a chunk that is not beside the database.
+    init(_ replica: Replica, opening container: @escaping () throws -> Container) throws {
         store = replica.store
         shelf = replica.shelf
         keys = try replica.contentKeys()
@@ -108,7 +111,7 @@ struct ChunkSource {
         _ pack: PackID, _ device: DeviceID, _ body: (@escaping PackReader.Source) throws -> Result
     ) throws -> Result {
         if let pending = try shelf.openPending(pack) { return try body { try pending.read($0) } }
-        let container = container
+        let container = try container()
         do {
             return try body { range in
                 guard let bytes = try container.readPack(pack, of: device, range: range) else {

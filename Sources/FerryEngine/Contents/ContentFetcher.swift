@@ -17,11 +17,18 @@ struct ContentFetcher {
     private let key: (EpochID?) throws -> ContentKey
     private let chunk: (ChunkID, EpochID?) throws -> [UInt8]
     private let leaveFreeBytes: Int
+    /// Whether the bytes of each whole content are proved. Otherwise a content known as whole counts.
+    private let provesWhole: Bool
 
-    /// Fetches from a container.
-    init(_ replica: Replica, _ container: Container, leaveFreeBytes: Int) throws {
-        let source = try ChunkSource(replica, container)
-        self.init(replica, key: source.key, chunk: source.chunk, leaveFreeBytes: leaveFreeBytes)
+    /// Fetches from a container, and from files at hand.
+    /// - Parameter container: called for a chunk that is not on this device.
+    init(
+        _ replica: Replica, _ container: @escaping () throws -> Container, leaveFreeBytes: Int,
+        provesWhole: Bool = false
+    ) throws {
+        let source = try ChunkSource(replica, opening: container)
+        self.init(
+            replica, key: source.key, chunk: source.chunk, leaveFreeBytes: leaveFreeBytes, provesWhole: provesWhole)
     }
 
     /// Takes contents out of an archive.
@@ -31,12 +38,13 @@ struct ContentFetcher {
 
     private init(
         _ replica: Replica, key: @escaping (EpochID?) throws -> ContentKey,
-        chunk: @escaping (ChunkID, EpochID?) throws -> [UInt8], leaveFreeBytes: Int
+        chunk: @escaping (ChunkID, EpochID?) throws -> [UInt8], leaveFreeBytes: Int, provesWhole: Bool = false
     ) {
         self.replica = replica
         self.key = key
         self.chunk = chunk
         self.leaveFreeBytes = leaveFreeBytes
+        self.provesWhole = provesWhole
     }
 
     /// The outcome of the first part of the work.
@@ -61,7 +69,7 @@ struct ContentFetcher {
             guard let row = try replica.store.readContents({ rows, _ in try rows.content(id) }) else {
                 return .done(.missing(FerryError(.contentNotHere, "What the content is made of has not arrived.")))
             }
-            if let path = try replica.shelf.path(ofWhole: id, byteCount: row.byteCount) {
+            if let path = try replica.shelf.path(ofWhole: id, byteCount: row.byteCount), try isWhole(row) {
                 return .done(.whole(path: path))
             }
             guard case .file(let body) = row.list else {
@@ -70,24 +78,59 @@ struct ContentFetcher {
                         FerryError(.formatTooNew, "The content is a package of files. Update Ferry to open it.")))
             }
             return .filled(try fill(row, body, progress))
-        } catch let error as FerryError where error.concernsOneFile || error.code == .contentLost {
+        } catch let error as FerryError
+            where error.concernsOneFile || [.contentLost, .keyMissing].contains(error.code)
+        {
             return .done(.missing(error))
         }
+    }
+
+    /// Whether a file of the right length beside the database counts.
+    private func isWhole(_ row: ContentRow) throws -> Bool {
+        if !provesWhole, try replica.store.readContentStates({ try $0.state(of: row.id).isWhole }) { return true }
+        return try ContentAtHand.isSound(row, in: replica) { try key(row.epoch) }
     }
 
     private func fill(
         _ row: ContentRow, _ body: ContentList.Body, _ progress: ((Int) throws -> Void)?
     ) throws -> PartialContent {
+        guard let key = try key(row, body) else { return try replica.shelf.beginPartial(row.id, body, nil) }
         let partial = try replica.shelf.beginPartial(
-            row.id, body, key(row.epoch), leaving: row.byteCount > ContentList.inlineBytes ? leaveFreeBytes : 0)
-        var taken = 0
+            row.id, body, key, leaving: row.byteCount > ContentList.inlineBytes ? leaveFreeBytes : 0)
+        let atHand = ContentAtHand(replica, row, key)
+        var (offset, taken) = (0, 0)
         // In the order of the content: the order of the packs is mostly the same.
-        for chunk in row.list.chunks where partial.needs(chunk.id) {
-            try partial.take(self.chunk(chunk.id, row.epoch), as: chunk.id)
+        for chunk in row.list.chunks {
+            defer { offset += chunk.count }
+            guard partial.needs(chunk.id) else { continue }
+            try partial.take(bytes(chunk, at: offset, atHand, row), as: chunk.id)
             taken += chunk.count
             try progress?(taken)
         }
         return partial
+    }
+
+    /// The key of a content. A short content stands in its row and needs none.
+    private func key(_ row: ContentRow, _ body: ContentList.Body) throws -> ContentKey? {
+        do {
+            return try key(row.epoch)
+        } catch let error as FerryError where [.keyMissing, .fileNotThereYet].contains(error.code) {
+            if case .bytes = body { return nil }
+            throw error
+        }
+    }
+
+    /// A chunk from beside the database, from a pack, or else from a mirror's file.
+    private func bytes(
+        _ chunk: ContentList.Chunk, at offset: Int, _ atHand: ContentAtHand, _ row: ContentRow
+    ) throws -> [UInt8] {
+        if let bytes = try atHand.wholeChunk(chunk, at: offset) { return bytes }
+        do {
+            return try self.chunk(chunk.id, row.epoch)
+        } catch {
+            if let bytes = try atHand.mirroredChunk(chunk, at: offset) { return bytes }
+            throw error
+        }
     }
 
     /// Completes contents together.

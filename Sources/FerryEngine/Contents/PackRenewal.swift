@@ -112,6 +112,12 @@ struct PackMaker {
         open = nil
     }
 
+    /// The packs completed so far, for a caller that takes them away.
+    mutating func takeFinished() -> [PackRow] {
+        defer { finished = [] }
+        return finished
+    }
+
     /// Completes the last pack.
     /// - Returns: all packs, for their rows.
     mutating func finish() throws -> [PackRow] {

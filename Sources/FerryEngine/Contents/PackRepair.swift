@@ -20,24 +20,21 @@ struct PackRepair {
         self.faults = faults
     }
 
-    /// Packs chunks of whole contents again where no pack gives the chunks.
+    /// Packs chunks of contents at hand again where no pack gives the chunks: of contents whole beside the database, or in mirrors.
     /// - Returns: how many contents were mended.
-    func packWholeContents() throws -> Int {
-        let whole = try replica.shelf.wholeContents().sorted { $0.id < $1.id }
-        let contents = try store.readContents { rows, _ in try whole.compactMap { try rows.soundContent($0.id) } }
+    func packContentsAtHand() throws -> Int {
+        let known = try store.mirroredContents().union(replica.shelf.wholeContents().map(\.id)).sorted()
+        let contents = try store.readContents { rows, _ in try known.compactMap { try rows.soundContent($0) } }
         var maker = try PackMaker(replica, renewal.keys)
         var count = 0
         for content in contents {
-            guard let file = try replica.shelf.openWhole(content.id, byteCount: content.byteCount) else { continue }
-            let key = try renewal.keys.key(content.epoch)
+            let atHand = ContentAtHand(replica, content, try renewal.keys.key(content.epoch))
             var (offset, isMended) = (0, false)
             for chunk in content.list.chunks {
                 defer { offset += chunk.count }
                 let places = try store.readContents { _, index in try index.places(of: chunk.id) }
                 if places.contains(where: { faults.give(chunk.id, in: $0.pack) }) { continue }
-                let bytes = try file.read(offset..<offset + chunk.count)
-                // A file beside the database may be damaged, too.
-                guard key.chunkID(of: bytes) == chunk.id else { continue }
+                guard let bytes = try atHand.chunk(chunk, at: offset) else { continue }
                 try maker.add(bytes, as: chunk.id)
                 isMended = true
             }
@@ -107,7 +104,7 @@ struct PackRepair {
 }
 
 extension Replica {
-    /// Mends packs with this device's bytes. Contents whole here are packed again where no pack gives their chunks any more. This device's
+    /// Mends packs with this device's bytes. Contents at hand are packed again where no pack gives their chunks any more. This device's
     /// faulty packs are replaced.
     /// - Parameter faults: the known faults; `nil`: names and lengths are looked at.
     /// - Returns: how many contents were mended; and this device's packs that lost their rows.
@@ -119,7 +116,7 @@ extension Replica {
         try store.updateChunkIndex()
         let examination = try PackExamination(self, container, isDeep: false)
         let repair = try PackRepair(self, container, faults ?? PackFaults(of: examination.packs(), examination))
-        let (contents, replaced) = (try repair.packWholeContents(), try repair.replaceOwnPacks())
+        let (contents, replaced) = (try repair.packContentsAtHand(), try repair.replaceOwnPacks())
         try repair.clearPlaces()
         return (contents, replaced)
     }

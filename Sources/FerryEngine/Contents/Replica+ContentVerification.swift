@@ -43,8 +43,23 @@ extension Replica {
                         fault, pack.byteCount, file: container.packPath(pack.id, of: pack.device)))
             }
         }
+        for content in isDeep ? try damagedContentsBesideDatabase() : [] {
+            report.problems.append(
+                ContentVerification.Problem(
+                    code: FerryError.Code.damagedFile.rawValue, reason: try damageSentence(of: content),
+                    file: shelf.path(ofDamaged: content)))
+        }
         report.durationMilliseconds = environment.clock.milliseconds() - start
         return report
+    }
+}
+
+extension Replica {
+    /// Says which document's bytes are damaged beside the database.
+    func damageSentence(of content: ContentID) throws -> String {
+        let names = try store.readContents { rows, _ in try rows.documentNames(of: content) }
+        let what = names.isEmpty ? "an attachment" : names.map { "“\($0)”" }.joined(separator: ", ")
+        return "The bytes of \(what) beside the database are damaged."
     }
 }
 

@@ -31,7 +31,7 @@ extension Replica {
         let settings = try store.contentSettings()
         let wanted = try store.wantedContents(maximumBytes: settings.fetchBytes, includingWhole: isThorough)
         let run = try fetch(
-            thatFit(wanted, settings), ContentFetcher(self, container, leaveFreeBytes: settings.leaveFreeBytes),
+            thatFit(wanted, settings), ContentFetcher(self, { container }, leaveFreeBytes: settings.leaveFreeBytes),
             maximumBytes: maximumBytes)
         fetching.withLock {
             $0 = ContentFetching(vector: vector, isUnfinished: run.waiting > 0 || run.remaining > 0)
@@ -134,7 +134,8 @@ extension Replica {
 
     // MARK: On request
 
-    /// Fetches contents by name, without regard to this device's settings.
+    /// Fetches contents by name, without regard to this device's settings. The bytes of each content are proved, also where the content was
+    /// whole here: damaged bytes are fetched again.
     /// - Parameter progress: called with the bytes of the present content taken so far.
     /// - Returns: for each content the path, or why the content is not to be had.
     package func fetchContents(
@@ -142,18 +143,22 @@ extension Replica {
     ) throws -> [(content: ContentID, path: String?, problem: FerryError?)] {
         if contents.isEmpty { return [] }
         try store.updateChunkIndex()
-        var opened: ContentFetcher?
-        return try contents.map { content in
+        var opened: Container?
+        let fetcher: ContentFetcher
+        do {
             // A content on this device needs no container.
-            if let path = try wholeFile(content) {
-                try record([(content, nil)])
-                return (content, path, nil)
-            }
-            let fetcher =
-                try opened
-                ?? ContentFetcher(
-                    self, openContainerForContents(), leaveFreeBytes: store.contentSettings().leaveFreeBytes)
-            opened = fetcher
+            fetcher = try ContentFetcher(
+                self,
+                {
+                    let container = try opened ?? self.openContainerForContents()
+                    opened = container
+                    return container
+                }, leaveFreeBytes: store.contentSettings().leaveFreeBytes, provesWhole: true)
+        } catch let error as FerryError where error.code == .keyMissing {
+            // Without a key nobody can prove bytes. What is here can be opened all the same.
+            return try contents.map { try ($0, wholeFile($0), error) }
+        }
+        return try contents.map { content in
             switch try fetcher.fetch(content, progress: progress.map { tell in { try tell(content, $0) } }) {
             case .whole(let path):
                 try record([(content, nil)])
@@ -169,7 +174,7 @@ extension Replica {
     /// A file with the content: read-only, beside the database. The content is fetched if need be, and counts as used now.
     /// - Throws: `contentNotHere`, `contentLost`.
     package func contentFile(_ content: ContentID, progress: ((Int) throws -> Void)? = nil) throws -> String {
-        let found = try wholeFile(content) ?? fetchedFile(content, progress)
+        let found = try fetchedFile(content, progress)
         // An unwritable database gives documents all the same; the content is evicted sooner then.
         try? store.noteContentStates { states in
             // A content stored here may be whole before a pass notes the state.
@@ -179,14 +184,10 @@ extension Replica {
         return found
     }
 
-    /// The file of a content whole here; no container is asked. `nil` also without a row, and for a damaged row.
+    /// The file of a content here, unproved. `nil` also without a row, and for a damaged row.
     private func wholeFile(_ content: ContentID) throws -> String? {
-        do {
-            guard let row = try store.readContents({ rows, _ in try rows.content(content) }) else { return nil }
-            return try shelf.path(ofWhole: content, byteCount: row.byteCount)
-        } catch let error as FerryError where error.code == .damagedFile {
-            return nil
-        }
+        guard let row = try store.readContents({ rows, _ in try rows.soundContent(content) }) else { return nil }
+        return try shelf.path(ofWhole: content, byteCount: row.byteCount)
     }
 
     private func fetchedFile(_ content: ContentID, _ progress: ((Int) throws -> Void)?) throws -> String {

@@ -37,13 +37,15 @@ extension Replica {
                 return try isListed && places.contains(where: isThere)
             })
         let stored: [(path: String, content: ContentWriter.Stored)]
+        let finished: [PendingPack.Finished]
         do {
             stored = try take(writer)
+            finished = try writer.finish()
         } catch {
             writer.giveUp()
             throw error
         }
-        let packs = try writer.finish().map { pack in
+        let packs = finished.map { pack in
             PackRow(
                 id: pack.id, device: keys.device, byteCount: pack.byteCount, directory: pack.directory, epoch: sealing)
         }

@@ -50,6 +50,10 @@ public struct StoredContent: Hashable, Sendable {
                 }
             }
             try rows.insert(content.row)
+            // The copy that was made from the file, whatever the limit of a fetch is.
+            if try content.place.shelf.path(ofWhole: content.id, byteCount: content.byteCount) != nil {
+                try ContentStates(connection).setWhole(true, content.id)
+            }
         }
     }
 }

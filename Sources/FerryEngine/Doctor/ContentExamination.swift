@@ -25,6 +25,7 @@ struct ContentExamination {
                 + (isDeep || packs.isEmpty ? "" : " by name and length"))
         try tell(faults, packs, &report)
         try tellLost(&report)
+        if isDeep { try tellDamagedBesideDatabase(&report) }
         try tellDamagedRows(&report)
         for problem in try replica.store.readContents({ _, index in try index.problems() }) {
             report.add(
@@ -133,6 +134,17 @@ struct ContentExamination {
             let versions = DoctorReport.count(missing, "version")
             report.add(
                 .init(.fault, "documents", "\(versions) of documents refer to contents without a row.", advice: advice))
+        }
+    }
+
+    private func tellDamagedBesideDatabase(_ report: inout DoctorReport) throws {
+        for content in try replica.damagedContentsBesideDatabase() {
+            report.add(
+                .init(
+                    .warning, "documents", try replica.damageSentence(of: content),
+                    advice:
+                        "The bytes count as missing. `ferry doctor --repair` fetches them again, and so does opening them.",
+                    file: replica.shelf.path(ofDamaged: content), canBeRepaired: true))
         }
     }
 

@@ -185,6 +185,7 @@ extension Replica {
         // Publishes waiting changes, and writes the own head.
         _ = try sync()
         try mendRecords()
+        if try store.hasDocumentTables() { _ = try fetchContents(damagedContentsBesideDatabase()) }
         let replaced = try repairContents(openContainerAfresh(), faults).replaced
         _ = try sync()
         try removeReplacedPacks(replaced, openContainerAfresh())

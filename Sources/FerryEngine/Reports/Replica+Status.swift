@@ -165,7 +165,8 @@ extension Replica {
         return StatusReport.Documents(
             documents: found.documents, folders: found.folders, bytes: found.bytes, hereBytes: found.hereBytes,
             pendingPacks: pending.count, pendingBytes: pending.reduce(0) { $0 + $1.byteCount }, waiting: found.waiting,
-            file: found.file, sinceMilliseconds: found.sinceMilliseconds, lost: found.lost, conflicts: found.conflicts)
+            code: found.code?.rawValue, file: found.file, sinceMilliseconds: found.sinceMilliseconds, lost: found.lost,
+            conflicts: found.conflicts)
     }
 
     /// Returns why logs with whole files stop: their content is refused, now or by the last sync. Each error names its

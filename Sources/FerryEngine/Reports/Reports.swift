@@ -238,6 +238,8 @@ public struct StatusReport: Codable, Equatable, Sendable {
         public var pendingBytes: Int
         /// Contents that could not be fetched: the first one's file, and since when.
         public var waiting: Int
+        /// Why the first one could not be fetched: a code of `FerryError`.
+        package var code: String?
         public var file: String?
         public var sinceMilliseconds: Int64?
         /// Contents that no pack in the container has, and this device has not either.

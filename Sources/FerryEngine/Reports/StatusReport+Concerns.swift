@@ -7,7 +7,7 @@ extension StatusReport {
         public enum Kind: String, Codable, Sendable {
             /// Rows differ between two devices that know the same changes. Somebody should look.
             case differs
-            /// A log is damaged, or refused for its content. Somebody should look.
+            /// A log or a pack is damaged, or refused for its content, or bytes of documents are lost. Somebody should look.
             case damage
             /// A table waits for the app, for a migration on another device, or for a policy that is not known here.
             case needsApp
@@ -15,12 +15,12 @@ extension StatusReport {
             case unreachable
             /// The container is there, and this device cannot take part: its key is missing, or it was removed.
             case noAccess
-            /// The last sync failed because of the folder or a file in the folder.
+            /// The last sync failed because of the folder or a file in the folder, or this device has no room for documents.
             case failing
             /// A mirror of documents on this device rests: its directory is away, a person has to confirm deletions, or
             /// a file in it cannot be read.
             case mirrorRests
-            /// Files of another device are late, or its clock is ahead. Mostly that passes.
+            /// Files of another device or packs of documents are late, or its clock is ahead. Mostly that passes.
             case late
             /// Changes wait to be sent or taken in. A concern only if that lasts.
             case waiting
@@ -74,6 +74,7 @@ extension StatusReport {
             let message = "The policy “\(policy.policy)” of “\(policy.target)” is not known here; its table waits."
             found.append(Concern(kind: .needsApp, message: message))
         }
+        if let documents { found += documents.concerns }
         if let problem = container.problem {
             found.append(
                 Concern(
@@ -102,5 +103,48 @@ extension StatusReport.Concern {
             .differs, .damage, .needsApp, .unreachable, .noAccess, .failing, .mirrorRests, .late, .waiting,
         ]
         return order.flatMap { kind in found.filter { $0.kind == kind } }
+    }
+}
+
+extension StatusReport.Documents {
+    /// Why the first of the waiting contents cannot be had, in words that follow a colon.
+    package var obstacle: String {
+        let pack = file.map { "the pack " + ($0.split(separator: "/").last.map(String.init) ?? $0) } ?? "a pack"
+        return switch code.map(FerryError.Code.init(rawValue:)) {
+        case .limitExceeded?: "this device has no room for it"
+        case .contentNotHere?: "what it is made of has not arrived"
+        case .formatTooNew?: "a newer Ferry wrote it; update Ferry"
+        case .notSealed?, .foreignFile?: "\(pack) does not belong there"
+        case .inputOutput?, .accessDenied?: "\(pack) cannot be read"
+        case .damagedFile?: "\(pack) is damaged"
+        default: "\(pack) is not there yet"
+        }
+    }
+
+    /// Documents whose bytes do not arrive.
+    fileprivate var concerns: [StatusReport.Concern] {
+        var found: [StatusReport.Concern] = []
+        if lost > 0 {
+            found.append(
+                .init(
+                    kind: .damage,
+                    message:
+                        "\(lost == 1 ? "1 content is" : "\(lost) contents are") lost: no pack and no file here has the bytes."
+                ))
+        }
+        if waiting > 0 {
+            let kind: StatusReport.Concern.Kind =
+                switch code.map(FerryError.Code.init(rawValue:)) {
+                case .damagedFile?, .notSealed?, .foreignFile?, .formatTooNew?: .damage
+                case .limitExceeded?, .inputOutput?, .accessDenied?: .failing
+                default: .late
+                }
+            found.append(
+                .init(
+                    kind: kind,
+                    message: "\(waiting == 1 ? "1 content is" : "\(waiting) contents are") still to come: \(obstacle).",
+                    sinceMilliseconds: sinceMilliseconds))
+        }
+        return found
     }
 }

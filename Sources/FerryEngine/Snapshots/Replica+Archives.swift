@@ -1,4 +1,5 @@
 import FerryContainer
+import FerryContent
 import FerryCore
 import FerryLog
 import FerryMembers
@@ -166,14 +167,61 @@ extension Replica {
         do {
             container = try openContainer()
         } catch let error as FerryError where Self.isOfTheContainer(error.code) {
-            throw FerryError(
-                .contentNotHere,
-                "The folder is away, and the bytes of documents lie there. Export again once it is there, or leave all bytes of "
-                    + "documents out.", path: error.path, cause: error)
+            return try appendPacksAtHand(to: writer, without: error)
         }
         let choice = try packsForArchive(container)
         for pack in choice.packs { try writer.append(bytes(of: pack, container), pack.id, of: pack.device) }
         return (choice.contents, choice.bytes)
+    }
+
+    /// Appends packs made of the bytes on this device, while the container is away. The packs get no rows: nobody waits for them.
+    /// - Throws: `contentNotHere` where bytes are not on this device.
+    private func appendPacksAtHand(
+        to writer: SnapshotArchiveWriter, without failure: FerryError
+    ) throws -> (contents: Int, bytes: Int) {
+        try store.updateChunkIndex()
+        let keys = try contentKeys()
+        let source = try ChunkSource(self) { throw failure }
+        let present = Set(try shelf.pendingPacks())
+        var maker = try PackMaker(self, keys)
+        var (contents, bytes) = (0, 0)
+        func append(_ packs: [PackRow]) throws {
+            // A pack that cannot be removed now has no row, and the removal of packs without rows removes it later.
+            defer { for pack in packs where !present.contains(pack.id) { try? shelf.removePending(pack.id) } }
+            for pack in packs {
+                guard let file = try shelf.openPending(pack.id) else { continue }
+                try writer.append(file.read(0..<pack.byteCount), pack.id, of: pack.device)
+            }
+        }
+        for item in try store.wantedContents(maximumBytes: nil, includingWhole: true) where !item.isInRow {
+            guard let row = try store.readContents({ rows, _ in try rows.soundContent(item.content) }) else { continue }
+            let atHand = ContentAtHand(self, row, try keys.key(row.epoch))
+            var offset = 0
+            for chunk in row.list.chunks {
+                try maker.add(
+                    atHand.chunk(chunk, at: offset) ?? pendingChunk(chunk, row, source, failure), as: chunk.id)
+                offset += chunk.count
+            }
+            try append(maker.takeFinished())
+            (contents, bytes) = (contents + 1, bytes + row.byteCount)
+        }
+        try append(maker.finish())
+        return (contents, bytes)
+    }
+
+    /// A chunk of a pack that waits beside the database.
+    private func pendingChunk(
+        _ chunk: ContentList.Chunk, _ row: ContentRow, _ source: ChunkSource, _ failure: FerryError
+    ) throws -> [UInt8] {
+        do {
+            return try source.chunk(chunk.id, row.epoch)
+        } catch let error as FerryError {
+            let names = try store.readContents { rows, _ in try rows.documentNames(of: row.id) }
+            throw FerryError(
+                .contentNotHere,
+                "The folder is away, and bytes of \(names.first.map { "“\($0)”" } ?? "an attachment") lie there alone. Export again once "
+                    + "it is there, or leave all bytes of documents out.", path: failure.path, cause: error)
+        }
     }
 
     /// The sealing for a file of a sealed container: members can open the file, and the enclosed records name the

@@ -60,7 +60,9 @@ extension MirrorDirectory {
         let read = try Self.reader(source)
         let rights = try old.flatMap { try mode(of: $0) }
         let written: Void? = try walk.inFolder(of: path) { folder, name in
-            let number = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
+            // Nobody reads a private file's bytes while they are written.
+            let number = openat(
+                folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, rights.map { $0 & 0o666 } ?? 0o666)
             guard number >= 0 else { throw walk.failure("openat", path) }
             let target = DirectoryWalk.OwnedDescriptor(number)
             do {

@@ -223,6 +223,7 @@ package final class MirrorDirectory: MirrorDisk {
                 throw walk.failure("fstatat", place)
             }
             let isFolder = status.st_mode & S_IFMT == S_IFDIR
+            if !isFolder, status.st_size > 0, let file = Self.journaled(by: place) { scan.journaled.insert(file) }
             if ignoring.ignoresHere(place, isFolder: isFolder) { continue }
             if let obstacle = obstacle(status) {
                 scan.obstacles[place] = obstacle
@@ -276,7 +277,7 @@ package final class MirrorDirectory: MirrorDisk {
         guard let descriptor, descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         guard isDatabase(descriptor) else { return nil }
-        return "it is a database in use, and is taken once it is closed; `ferry init` keeps a database itself in step"
+        return StuckItem.Reason.inUse.words
     }
 
     private func isDatabase(_ descriptor: Int32) -> Bool {
@@ -285,9 +286,16 @@ package final class MirrorDirectory: MirrorDisk {
         return pread(descriptor, &start, 16, 0) == 16 && start.starts(with: "SQLite format 3\0".utf8)
     }
 
+    private static let journals = ["-wal", "-journal"]
+
+    /// The database to which a journal belongs by its name; `nil` for other files.
+    private static func journaled(by path: DiskPath) -> DiskPath? {
+        journals.first { path.text.hasSuffix($0) }.map { DiskPath(String(path.text.dropLast($0.count))) }
+    }
+
     /// Whether a database has a journal with bytes: the database's file alone is incomplete.
     private func hasJournal(_ path: DiskPath) throws -> Bool {
-        for suffix in ["-wal", "-journal"] {
+        for suffix in Self.journals {
             if let item = try item(at: DiskPath(path.text + suffix)), item.stamp.size > 0 { return true }
         }
         return false

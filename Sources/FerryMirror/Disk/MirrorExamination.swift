@@ -54,7 +54,7 @@ package struct MirrorExamination {
                     .warning, subject, standing.named.sentence(of: standing.blocked, in: mirror.directory),
                     advice: "`ferry documents … mirror` names the documents.", file: mirror.directory))
         }
-        for sentence in standing.unreadable.sentences(in: mirror.directory) {
+        for sentence in standing.stuck.sentences(in: mirror.directory) {
             found.append(
                 .init(
                     .warning, subject, sentence, advice: "`ferry documents … mirror` lists the names.",

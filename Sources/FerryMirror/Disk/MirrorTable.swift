@@ -19,6 +19,11 @@ package struct MirrorRecord: Sendable {
     /// The remains of the last pass without an error.
     package var standing = MirrorStanding()
 
+    /// True if the mirror rests, or the last pass left something out of step.
+    package var leavesSomething: Bool {
+        held > 0 || problem != nil || standing.blocked > 0 || !standing.stuck.isEmpty
+    }
+
     package init(id: MirrorID, directory: String, preference: IntakeWriter.Preference) {
         self.id = id
         self.directory = directory
@@ -35,8 +40,8 @@ package struct MirrorStanding: Hashable, Sendable {
     /// The number of documents with an obstacle in the way, and the first of the documents.
     package var blocked = 0
     package var named: [BlockedDocument] = []
-    /// The first of the files and folders that Ferry cannot read.
-    package var unreadable: [UnreadableItem] = []
+    /// The first of the files, folders and documents that cannot be brought into step before somebody helps.
+    package var stuck: [StuckItem] = []
 
     /// So many blocked documents are named at most.
     package static let maximumNamed = 200
@@ -46,7 +51,7 @@ package struct MirrorStanding: Hashable, Sendable {
     init(_ report: MirrorReport) {
         (absent, rivals, blocked) = (report.missing, report.conflicts, report.blocked.count)
         named = Array(report.blocked.prefix(Self.maximumNamed))
-        unreadable = Array(report.unreadable.prefix(Self.maximumNamed))
+        stuck = Array(report.stuck.prefix(Self.maximumNamed))
     }
 }
 
@@ -115,7 +120,7 @@ struct MirrorTable {
             var standing = MirrorStanding()
             (standing.absent, standing.rivals, standing.blocked) = (row.int(1), row.int(2), row.int(3))
             standing.named = Self.list(row.string(4))
-            standing.unreadable = Self.list(row.string(5))
+            standing.stuck = Self.list(row.string(5))
             found[mirror] = standing
         }
         return found
@@ -137,7 +142,7 @@ struct MirrorTable {
             VALUES (?, ?, ?, ?, ?, ?)
             """,
             .blob(mirror.bytes[...]), .integer(Int64(standing.absent)), .integer(Int64(standing.rivals)),
-            .integer(Int64(standing.blocked)), Self.json(standing.named), Self.json(standing.unreadable))
+            .integer(Int64(standing.blocked)), Self.json(standing.named), Self.json(standing.stuck))
     }
 
     // MARK: Entries

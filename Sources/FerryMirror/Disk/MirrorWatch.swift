@@ -40,7 +40,7 @@ package final class MirrorWatch: Sendable {
         var folders: Set<String> = []
         var isWaiting = false
         var isMissing = false
-        var hasUnreadable = false
+        var hasStuck = false
         var isWithoutWatches = false
         /// True if the system's limit of watches is reached.
         var lacksWatches = false
@@ -89,7 +89,7 @@ package final class MirrorWatch: Sendable {
             memory.isWaiting
             ? Self.soon
             : memory.isMissing
-                ? Self.missing : memory.isWithoutWatches || memory.hasUnreadable ? Self.withoutWatches : Self.rest
+                ? Self.missing : memory.isWithoutWatches || memory.hasStuck ? Self.withoutWatches : Self.rest
         let end = watcher.now + .milliseconds(timeout)
         while !hasToStop {
             let (seconds, attoseconds) = watcher.now.duration(to: end).components
@@ -128,7 +128,7 @@ package final class MirrorWatch: Sendable {
 
     private func passes(_ memory: inout Memory) throws -> Set<String> {
         var folders: Set<String> = []
-        (memory.isWaiting, memory.isMissing, memory.hasUnreadable) = (false, false, false)
+        (memory.isWaiting, memory.isMissing, memory.hasStuck) = (false, false, false)
         for mirror in try mirrors.list() where !hasToStop {
             // The directory may come back.
             folders.insert(mirror.directory)
@@ -140,7 +140,7 @@ package final class MirrorWatch: Sendable {
                 folders.formUnion(report.folders.map { mirror.directory + "/" + $0.text })
                 if report.waiting > 0 { memory.isWaiting = true }
                 if report.missing > 0 { memory.isMissing = true }
-                if !report.unreadable.isEmpty { memory.hasUnreadable = true }
+                if !report.stuck.isEmpty { memory.hasStuck = true }
                 tell(
                     .passed(mirror, report), "\(report.held) \(report.blocked) \(report.left) \(report.conflicts)",
                     report.hasNews,

@@ -50,10 +50,9 @@ package struct Mirrors: Sendable {
         let marker = MirrorMarker.read(path)
         if known != nil, marker == nil, !adopting { throw Self.unmarked(path) }
         let former = try former(marker, at: path)
-        if let marker, marker.mirror != known?.id || marker.device != identity.device, !adopting {
-            throw Self.claimed(path, marker.device == identity.device, former)
-        }
-        if let known, marker?.mirror == known.id, marker?.device == identity.device { return known }
+        let isOwn = try marker.map { try $0.device == identity.device && !isOfOriginal($0) } ?? false
+        if let marker, marker.mirror != known?.id || !isOwn, !adopting { throw Self.claimed(path, isOwn, former) }
+        if let known, marker?.mirror == known.id, isOwn { return known }
         if known == nil, case .moved(let mirror)? = former, try hasMoved(mirror, to: path) {
             return try follow(mirror, to: path, preference)
         }
@@ -261,6 +260,11 @@ package struct Mirrors: Sendable {
         return try replica.devicesThatAreOut().contains(marker.device)
     }
 
+    /// True for the marker of the database of which this one is a copy. A copy has the database's ID until the copy's first sync.
+    private func isOfOriginal(_ marker: MirrorMarker) throws -> Bool {
+        try marker.place != replica.placeMark && replica.isCopied()
+    }
+
     /// Opens the directory of a mirror.
     /// - Throws: `mirrorMissing` for a missing, empty or foreign directory; `inputOutput`.
     package func open(_ mirror: MirrorRecord) throws -> MirrorDirectory {
@@ -271,11 +275,12 @@ package struct Mirrors: Sendable {
             try own.write(mirror.directory)
             return directory
         }
+        let isOriginals = try isOfOriginal(marker)
         // The database was moved, or an earlier Ferry wrote the marker.
-        if marker.mirror == mirror.id, marker.device == own.device, marker.place != own.place {
+        if marker.mirror == mirror.id, marker.device == own.device, marker.place != own.place, !isOriginals {
             try own.write(mirror.directory)
         }
-        guard marker.mirror == mirror.id, marker.device == replica.identity.device else {
+        guard marker.mirror == mirror.id, marker.device == replica.identity.device, !isOriginals else {
             throw FerryError(
                 .mirrorMissing,
                 "The directory \(mirror.directory) is the mirror of another database, or of a copy of this one. The mirror rests. "

@@ -139,6 +139,27 @@ package enum DocumentTables {
                 != 0
     }
 
+    /// The contents in files of mirrors, as the mirrors last saw the files. Somebody may have changed a file since.
+    package static func mirroredContents(_ connection: SQLConnection) throws -> Set<ContentID> {
+        guard try areMirrorsMade(connection) else { return [] }
+        var found: Set<ContentID> = []
+        try connection.forEachRow(
+            "SELECT DISTINCT content FROM ferry_mirror_entry WHERE kind = 0 AND missing IS NULL"
+        ) { if let id: ContentID = $0.id(0) { found.insert(id) } }
+        return found
+    }
+
+    /// The paths of the mirrors' files with a content.
+    package static func mirrorFiles(of content: ContentID, _ connection: SQLConnection) throws -> [String] {
+        guard try areMirrorsMade(connection) else { return [] }
+        return try connection.rows(
+            """
+            SELECT m.directory || '/' || e.path FROM ferry_mirror_entry AS e JOIN ferry_mirror AS m ON m.id = e.mirror
+            WHERE e.content = ? AND e.kind = 0 AND e.missing IS NULL ORDER BY 1
+            """, .blob(content.bytes[...])
+        ).map { $0[0].text }
+    }
+
     /// True if a store has the table of what mirrors left.
     package static func areMirrorStandingsMade(_ connection: SQLConnection) throws -> Bool {
         try connection.count(

@@ -225,6 +225,16 @@ package struct ContentRows {
         }
     }
 
+    /// The names of documents with a content among their versions.
+    package func documentNames(of content: ContentID) throws -> [String] {
+        try connection.rows(
+            """
+            SELECT DISTINCT d.name FROM ferry_version AS v JOIN ferry_document AS d ON d.id = v.document
+            WHERE v.content = ? AND typeof(d.name) = 'text' ORDER BY 1
+            """, .blob(content.bytes[...])
+        ).map { $0[0].text }
+    }
+
     /// The number of versions whose content has no row.
     package func versionsWithoutContent() throws -> Int {
         try connection.count(

@@ -21,7 +21,8 @@ package struct ContentStatistics: Hashable, Sendable {
     /// Contents that could not be fetched, and that nobody has.
     package var waiting = 0
     package var lost = 0
-    /// The first obstacle: the pack's file, and since when, in milliseconds.
+    /// The first obstacle, one of damaged bytes before all others: its code, the pack's file, and since when, in milliseconds.
+    package var code: FerryError.Code?
     package var file: String?
     package var sinceMilliseconds: Int64?
 }
@@ -56,7 +57,9 @@ extension ContentStatistics {
                 lost += 1
             } else {
                 waiting += 1
-                if file == nil { (file, sinceMilliseconds) = (obstacle.file, obstacle.sinceMilliseconds) }
+                if code == nil || obstacle.code == .damagedFile && code != .damagedFile {
+                    (code, file, sinceMilliseconds) = (obstacle.code, obstacle.file, obstacle.sinceMilliseconds)
+                }
             }
         }
     }

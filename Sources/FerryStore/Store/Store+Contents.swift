@@ -64,6 +64,14 @@ extension Store {
         try readAccess { try ContentUses($0).wanted(maximumBytes: maximumBytes, includingWhole: includingWhole) }
     }
 
+    /// The contents in files of mirrors (`DocumentTables.mirroredContents`).
+    package func mirroredContents() throws -> Set<ContentID> { try read(DocumentTables.mirroredContents) }
+
+    /// The paths of the mirrors' files with a content.
+    package func mirrorFiles(of content: ContentID) throws -> [String] {
+        try read { try DocumentTables.mirrorFiles(of: content, $0) }
+    }
+
     /// The contents that declared columns refer to, each once.
     package func attachedContents() throws -> [ContentID] {
         guard try hasDocumentTables() else { return [] }

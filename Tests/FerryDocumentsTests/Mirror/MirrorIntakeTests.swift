@@ -89,9 +89,9 @@ final class MirrorIntakeTests: XCTestCase {
 
     func testTheNamesOfAnEarlierFerryAreRead() throws {
         let json = Data(#"["a\ufffd", {"path": "b", "reason": "folder"}]"#.utf8)
-        let items = try JSONDecoder().decode([UnreadableItem].self, from: json)
-        XCTAssertEqual(items, [UnreadableItem("a\u{fffd}", .name), UnreadableItem("b", .folder)])
-        XCTAssertEqual(try JSONDecoder().decode([UnreadableItem].self, from: JSONEncoder().encode(items)), items)
+        let items = try JSONDecoder().decode([StuckItem].self, from: json)
+        XCTAssertEqual(items, [StuckItem("a\u{fffd}", .name), StuckItem("b", .folder)])
+        XCTAssertEqual(try JSONDecoder().decode([StuckItem].self, from: JSONEncoder().encode(items)), items)
         let sentences = items.sentences(in: "/M")
         XCTAssertEqual(sentences.count, 2)
         XCTAssertTrue(sentences[1].hasPrefix("1 folder in /M cannot be read: “b”."), sentences[1])
@@ -225,7 +225,13 @@ final class MirrorIntakeTests: XCTestCase {
 
     func testWhatIsIgnoredFromNowOnIsNotDeleted() {
         let gone = entry("a.o", 1)
-        XCTAssertEqual(intake([gone], [], ignoring: "*.o").steps, [.forget(gone)])
+        let found = intake([gone], [], ignoring: "*.o")
+        var suspended = gone
+        suspended.stamp = .unknown(isExecutable: false)
+        XCTAssertEqual(found.steps, [.keep(suspended)])
+        XCTAssertEqual(found.closed, [gone.key])
+        XCTAssertEqual(intake([suspended], [], ignoring: "*.o").steps, [], "once is enough")
+        XCTAssertEqual(intake([suspended], []).steps, [.forget(suspended)], "it went while it was ignored")
     }
 
     func testARenamedCopyIsADocumentOfItsOwn() {

@@ -73,7 +73,7 @@ final class MirrorStory {
         var pool = Self.allNames
         pool.shuffle(using: &chance)
         names = Array(pool.prefix(3 + chance.below(5)))
-        favorite = chance.pick([3, 5, 6, 7, 9, 11, 13, 14, 15, 16, 17])
+        favorite = chance.pick([3, 5, 6, 7, 9, 11, 13, 14, 15, 16, 17, 18])
         allowsCrashes = chance.oneIn(2)
         let count = 2 + chance.below(3)
         for number in 0..<count {
@@ -246,7 +246,7 @@ final class MirrorStory {
     }
 
     private func person(_ device: Device) {
-        let kind = chance.oneIn(3) ? favorite : chance.below(18)
+        let kind = chance.oneIn(3) ? favorite : chance.below(19)
         fillGaps(device)
         let files = files(device)
         let disk = device.disk
@@ -322,6 +322,7 @@ final class MirrorStory {
             replaced[node.content, default: []].insert(0)
             appear(node.content, at: other, device)
             note("rename over", "\(device.base.number) \(path) \(other)")
+        case 18: takeOver(files, device)
         case 12:
             node.isExecutable.toggle()
             node.changed = disk.now
@@ -337,6 +338,30 @@ final class MirrorStory {
                 note("open", "\(device.base.number) \(path)")
             }
         }
+    }
+
+    /// A person takes a copy's text over the file, or the file's over the copy, and removes the first of both or not.
+    private func takeOver(_ files: [(path: DiskPath, node: ModelDisk.Node)], _ device: Device) {
+        let copies = files.filter { $0.path.name.contains("(conflict, ") }
+        guard let copy = copies.randomElement(using: &chance) else { return }
+        let name = copy.path.name.prefix { $0 != "(" }.dropLast()
+        let own = files.first {
+            $0.path.folder == copy.path.folder && $0.path != copy.path && $0.path.name.hasPrefix(name)
+                && !$0.path.name.contains("(conflict, ")
+        }
+        guard let own else { return }
+        let (from, to) = chance.oneIn(2) ? (copy, own) : (own, copy)
+        replace(to.node.content, by: from.node.content, device)
+        to.node.content = from.node.content
+        (to.node.modified, to.node.changed) = (device.disk.now, device.disk.now)
+        appear(to.node.content, at: to.path, device)
+        note("take over", "\(device.base.number) \(from.path) \(to.path) \(to.node.content)")
+        if chance.oneIn(3) { return }
+        // The bytes are in the other file, and may be replaced there before the mirror knows the file.
+        replaced[from.node.content, default: []].insert(0)
+        device.disk.take(from.path)
+        device.open.removeAll { $0 === from.node }
+        device.disk.free(from.node)
     }
 
     private func fillGaps(_ device: Device) {

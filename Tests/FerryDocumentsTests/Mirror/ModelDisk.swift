@@ -1,3 +1,4 @@
+import FerryContainer
 import FerryCore
 import FerryDocuments
 import FerryMirror
@@ -50,6 +51,8 @@ final class ModelDisk: MirrorDisk {
     var onDestruction: (UInt64, Bool) -> Void = { _, _ in }
     /// Told which bytes a mirror takes from a place where people saw them.
     var onLeaving: (DiskPath, UInt64) -> Void = { _, _ in }
+    /// Folders in which the system refuses changes.
+    var closed: Set<DiskPath> = []
     private(set) var calls: [String] = []
     var onCall: (String) -> Void = { _ in }
     // Rules that a story leaves out (`MirrorStory.Omission`).
@@ -127,6 +130,11 @@ final class ModelDisk: MirrorDisk {
         return result
     }
 
+    private func refuseChange(of paths: DiskPath...) throws {
+        guard let path = paths.first(where: { closed.contains($0.folder) }) else { return }
+        throw SystemCallError(call: "rename", number: 13).ferryError(path: "work/" + path.name)
+    }
+
     // MARK: As a mirror uses it
 
     func ignoreText() throws -> String? { "*.tmp\n" }
@@ -180,6 +188,7 @@ final class ModelDisk: MirrorDisk {
                 return false
             }
             if rules.refuses(path.name) { throw FerryError(.inputOutput, "The disk refuses \(path).") }
+            try refuseChange(of: path)
             put(makeNode(isFolder: true), at: path)
             return true
         }
@@ -199,6 +208,7 @@ final class ModelDisk: MirrorDisk {
             guard let old = node(path), let around = node(new.folder), around.isFolder,
                 replaces || around.children[new.name] == nil, !new.isBelow(path)
             else { return false }
+            try refuseChange(of: path, new)
             if let there = around.children[new.name], !there.isFolder {
                 onDestruction(there.content, there.writers > 0)
             }
@@ -219,6 +229,7 @@ final class ModelDisk: MirrorDisk {
         try call("exchange \(one) \(other)") {
             if !canExchange { return nil }
             guard let left = node(one), let right = node(other) else { return false }
+            try refuseChange(of: one, other)
             take(one)
             take(other)
             put(right, at: one)

@@ -66,6 +66,31 @@ final class WantedItemsTests: XCTestCase {
             ])
     }
 
+    /// Of two devices of one name, numbers by arrival would name different bytes on different devices.
+    func testCopiesOfDevicesOfOneNameAreToldApartByTheirIDs() {
+        let devices = [DeviceID(high: 0x1234 << 48, low: 1), DeviceID(high: 0xabcd << 48, low: 1)]
+        var rivals = [Samples.row(2, of: 1, 2), Samples.row(3, of: 1, 3)]
+        for place in rivals.indices { rivals[place].device = devices[place] }
+        let current = Samples.row(1, of: 1, 1, at: Samples.now + 5000)
+        func names(_ rows: [VersionRow], _ entries: [MirrorEntry] = []) -> [VersionID: String] {
+            let wanted = WantedItems(
+                MirrorTree(
+                    documents: [Samples.document(1, "f")], versions: rows,
+                    deviceNames: [devices[0]: "twin", devices[1]: "twin"]), entries: entries, rules: DiskRules(),
+                ignoring: .builtIn)
+            return Dictionary(uniqueKeysWithValues: wanted.items.map { ($0.version, $0.path.text) })
+        }
+        XCTAssertEqual(names([current, rivals[0]])[rivals[0].id], "f (conflict, twin 1 March 14.00)")
+        // The copy that was there first gets its digits, too.
+        let present = MirrorEntry(
+            path: DiskPath("f (conflict, twin 1 March 14.00)"),
+            key: MirrorKey(document: Samples.id(1), rival: rivals[1].id), kind: .file, version: rivals[1].id,
+            content: Samples.content(3), stamp: DiskStamp(inode: 1))
+        let both = names([current] + rivals, [present])
+        XCTAssertEqual(both[rivals[0].id], "f (conflict, twin 1234 1 March 14.00)")
+        XCTAssertEqual(both[rivals[1].id], "f (conflict, twin abcd 1 March 14.00)")
+    }
+
     func testACopyKeepsItsNameWhileSomebodyEditsIt() {
         let versions = [Samples.row(1, of: 1, 1, at: Samples.now + 5000), Samples.row(2, of: 1, 2)]
         let entry = MirrorEntry(

@@ -175,6 +175,73 @@ final class MirrorFolderTests: XCTestCase {
         XCTAssertFalse(try home.stores.second.document(at: "note.md").wasDeletedElsewhere, "only its rival was dropped")
     }
 
+    /// People settle a conflict by moving and copying files. The chosen text stays, on all devices, and the conflict is over.
+    func testTakingACopyOverItsFileSettlesTheConflict() throws {
+        let home = try Home()
+        let names = ["mv", "cp", "in place", "copy takes text", "copy takes place", "merge"]
+        for name in names { try home.write(0, name, "base") }
+        try home.settle()
+        for name in names { try home.write(0, name, "zero's \(name)") }
+        for name in names { try home.write(1, name, "one's \(name)") }
+        try home.take(0)
+        try home.settle()
+        var expected: [String: String] = [:]
+        let files = try home.files(0)
+        let manager = FileManager.default
+        for name in names {
+            let copy = try XCTUnwrap(files.keys.first { $0.hasPrefix("\(name) (conflict, ") })
+            let (own, beside) = (try XCTUnwrap(files[name]), try XCTUnwrap(files[copy]))
+            let (file, copied) = (home.path(0, name), home.path(0, copy))
+            expected[name] = beside
+            switch name {
+            case "mv": XCTAssertEqual(rename(copied, file), 0)
+            case "cp":
+                try Data(beside.utf8).write(to: URL(fileURLWithPath: file), options: .atomic)
+                try manager.removeItem(atPath: copied)
+            case "in place":
+                try home.write(0, name, beside)
+                try manager.removeItem(atPath: copied)
+            case "copy takes text":
+                try home.write(0, copy, own)
+                try manager.removeItem(atPath: file)
+                expected[name] = own
+            case "copy takes place":
+                XCTAssertEqual(rename(file, copied), 0)
+                expected[name] = own
+            default:
+                try home.write(0, name, "merged")
+                try home.write(0, copy, "merged")
+                try manager.removeItem(atPath: copied)
+                expected[name] = "merged"
+            }
+        }
+        try home.assertBoth(expected)
+        for store in [home.stores.first, home.stores.second] {
+            XCTAssertEqual(try store.conflicts().map(\.path), [])
+            XCTAssertEqual(try store.deleted().map(\.path), [])
+        }
+    }
+
+    func testAFileAndItsCopyExchangeTheirTexts() throws {
+        let home = try Home()
+        try home.write(0, "note", "base")
+        try home.settle()
+        try home.write(0, "note", "by zero")
+        try home.write(1, "note", "by one")
+        try home.take(0)
+        try home.settle()
+        let files = try home.files(0)
+        let copy = try XCTUnwrap(files.keys.first { $0.hasPrefix("note (conflict, ") })
+        XCTAssertEqual(rename(home.path(0, "note"), home.path(0, "aside")), 0)
+        XCTAssertEqual(rename(home.path(0, copy), home.path(0, "note")), 0)
+        XCTAssertEqual(rename(home.path(0, "aside"), home.path(0, copy)), 0)
+        try home.settle()
+        for index in 0..<2 {
+            XCTAssertEqual(try home.files(index)["note"], files[copy])
+            XCTAssertEqual(try home.files(index).values.sorted(), files.values.sorted())
+        }
+    }
+
     func testARenamedCopyIsADocument() throws {
         let home = try Home()
         try home.write(0, "note.md", "by zero")
@@ -305,6 +372,44 @@ final class MirrorFolderTests: XCTestCase {
         try home.settle()
         XCTAssertEqual(try home.files(1), [".ferryignore": "*.o\n", "a.c": "source"])
         XCTAssertEqual(try home.files(0)["a.o"], "object")
+    }
+
+    /// A version stays known while its file is ignored: an edit stands on top of it.
+    func testAnEditDuringAnIgnoredTimeHasItsBase() throws {
+        let home = try Home()
+        for name in ["edited.log", "gone.log"] { try home.write(0, name, "one") }
+        try home.settle()
+        try home.write(0, ".ferryignore", "*.log\n")
+        try home.settle()
+        try home.write(0, "edited.log", "two")
+        try FileManager.default.removeItem(atPath: home.path(0, "gone.log"))
+        try home.take(0)
+        try FileManager.default.removeItem(atPath: home.path(0, ".ferryignore"))
+        // Nobody knows why a file went while it was ignored: it comes back.
+        try home.assertBoth(["edited.log": "two", "gone.log": "one"])
+        XCTAssertEqual(try home.stores.first.conflicts().count, 0)
+    }
+
+    /// The copy of a rival is as private as the file.
+    func testACopyHasTheRightsOfItsFile() throws {
+        let home = try Home()
+        try home.write(0, "note", "base")
+        try home.settle()
+        for index in 0..<2 {
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: home.path(index, "note"))
+            try home.write(index, "note", "by \(index)")
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: home.path(index, "note"))
+        }
+        try home.take(0)
+        try home.settle()
+        for index in 0..<2 {
+            let names = try home.files(index).keys.sorted()
+            XCTAssertEqual(names.count, 2)
+            for name in names {
+                let rights = try FileManager.default.attributesOfItem(atPath: home.path(index, name))[.posixPermissions]
+                XCTAssertEqual(rights as? Int, 0o600, "\(name) of \(index)")
+            }
+        }
     }
 
     func testLinksLeadNowhere() throws {
@@ -470,5 +575,11 @@ final class MirrorFolderTests: XCTestCase {
         let copy = try Store(path: home.path(1, "app.db"))
         XCTAssertEqual(try copy.read { try $0.count("SELECT count(*) FROM t") }, 1)
         try copy.close()
+        // A journal without a change of the file itself is named as well, for as long as it lies there.
+        try Data(repeating: 1, count: 64).write(to: URL(fileURLWithPath: home.path(0, "app.db-wal")))
+        for _ in 0..<2 { XCTAssertEqual(try home.take(0).stuck, [StuckItem("app.db", .inUse)]) }
+        XCTAssertEqual(try home.mirrors[0].list().first?.standing.stuck, [StuckItem("app.db", .inUse)])
+        try FileManager.default.removeItem(atPath: home.path(0, "app.db-wal"))
+        XCTAssertEqual(try home.take(0).stuck, [])
     }
 }

@@ -82,6 +82,11 @@ final class ArchivedContentTests: XCTestCase {
         try home.files.rename("/shared/c/container.json", to: "/shared/container.json")
         XCTAssertEqual(try home.replicas[1].importSnapshot(from: archive(home)).contents, 2)
         for title in ["sunset", "dawn"] { XCTAssertTrue(try home.photos(1).isHere(title)) }
+        // The other way round: what is here goes into a file.
+        XCTAssertEqual(try home.replicas[0].exportSnapshot(to: archive(home)).contents, 2)
+        try home.files.rename("/shared/container.json", to: "/shared/c/container.json")
+        try evictAll(home.photos(0))
+        try home.files.rename("/shared/c/container.json", to: "/shared/container.json")
         XCTAssertThrowsError(try home.replicas[0].exportSnapshot(to: archive(home))) { error in
             XCTAssertEqual((error as? FerryError)?.code, .contentNotHere)
         }

@@ -128,7 +128,8 @@ final class ContentCrashTests: XCTestCase {
                 let home = try MemoryHome.withPhotos()
                 try home.photos(0).attach("new", bytes)
                 try home.settle()
-                let (photos, context) = (home.photos(1), "killed at step \(step), losing \(name)")
+                var photos = home.photos(1)
+                let context = "killed at step \(step), losing \(name)"
                 XCTAssertEqual(try photos.bytes("new"), bytes)
                 home.files.inject(.kill, afterSteps: step)
                 do {
@@ -141,6 +142,7 @@ final class ContentCrashTests: XCTestCase {
                 // Once Ferry's tables are gone nobody finishes what a crash left beside the database.
                 if try photos.count("SELECT count(*) FROM sqlite_schema WHERE name = 'ferry_meta'") == 1 {
                     try home.reopen(1)
+                    photos = home.photos(1)
                     _ = try home.replicas[1].leave(discardingDocuments: true)
                     XCTAssertEqual(try photos.names(below: photos.shelf), [], context)
                 }
