@@ -19,7 +19,8 @@ final class NewestSchemaTests: XCTestCase {
                 0, "CREATE TABLE doc(id TEXT PRIMARY KEY NOT NULL, body TEXT); ALTER TABLE note ADD COLUMN extra TEXT;")
             _ = try fleet.replicas[0].sync()
             XCTAssertGreaterThan(try stamp(fleet.replicas[0].store).time, try stamp(fleet.replicas[1].store).time)
-            try fleet.shell(0, "INSERT INTO doc VALUES ('x', 'precious'); INSERT INTO note VALUES (1, 'a', 'precious too');")
+            try fleet.shell(
+                0, "INSERT INTO doc VALUES ('x', 'precious'); INSERT INTO note VALUES (1, 'a', 'precious too');")
             try fleet.settle()
             try fleet.join()
             XCTAssertEqual(
@@ -34,12 +35,14 @@ final class NewestSchemaTests: XCTestCase {
         _ = try fleet.replicas[1].sync()
         try fleet.shell(0, "ALTER TABLE note ADD COLUMN colour TEXT; ALTER TABLE note ADD COLUMN extra TEXT;")
         // Packs without having read what the other device did.
-        _ = try fleet.replicas[0].store.pass(replaying: [], encode: fleet.replicas[0].segmentEncoding(for: fleet.replicas[0].identity))
+        _ = try fleet.replicas[0].store.pass(
+            replaying: [], encode: fleet.replicas[0].segmentEncoding(for: fleet.replicas[0].identity))
         try fleet.settle()
         for replica in fleet.replicas {
             XCTAssertEqual(try stamp(replica.store).device, fleet.replicas[0].identity.device)
         }
         try fleet.join()
-        XCTAssertEqual(try fleet.shell(2, "SELECT count(*) FROM pragma_table_info('note') WHERE name = 'extra';"), "1\n")
+        XCTAssertEqual(
+            try fleet.shell(2, "SELECT count(*) FROM pragma_table_info('note') WHERE name = 'extra';"), "1\n")
     }
 }

@@ -15,7 +15,8 @@ final class ReplaySlicesTests: XCTestCase {
         return sizes.enumerated().map { index, size in
             let sequence = UInt64(index + 1)
             let time = HybridTime(milliseconds: 1000 + Int64(sequence))
-            let row = ForgedDevice.row("t", .key(["k"]), key: nil, object: ObjectID(high: 3, low: 4), fields: [:], kind: .update)
+            let row = ForgedDevice.row(
+                "t", .key(["k"]), key: nil, object: ObjectID(high: 3, low: 4), fields: [:], kind: .update)
             var table = row
             table.operations = Array(repeating: row.operations[0], count: size)
             return Changeset(device: device, sequence: sequence, time: time, context: VersionVector(), tables: [table])
@@ -70,7 +71,8 @@ final class ReplaySlicesTests: XCTestCase {
         CREATE TABLE setting(name TEXT PRIMARY KEY NOT NULL, value);
         CREATE TABLE note(id INTEGER PRIMARY KEY, body TEXT); INSERT INTO setting VALUES ('volume', 11);
         """
-    private static let rows = "SELECT title, plays FROM song ORDER BY 1; SELECT * FROM setting ORDER BY 1; SELECT body FROM note ORDER BY 1;"
+    private static let rows =
+        "SELECT title, plays FROM song ORDER BY 1; SELECT * FROM setting ORDER BY 1; SELECT body FROM note ORDER BY 1;"
 
     /// Device 1 lacks 12 changesets of device 0, of 1,000 operations each.
     private func household() throws -> Fleet {
