@@ -18,6 +18,9 @@ extension Container {
         /// Names of anything else, such as files of the operating system.
         package fileprivate(set) var others: [String] = []
 
+        /// True if the device has published anything. A claim is a request to be let in.
+        package var hasPublished: Bool { files.contains { $0 != Container.claimName(of: device) } }
+
         package var isEmpty: Bool { files.isEmpty && copies.isEmpty && others.isEmpty }
 
         private static let suffixes = [

@@ -112,14 +112,14 @@ extension Replica {
         } catch let error as FerryError where error.code == .notMember {
             if try isLeaving(membership) { return (error, "`ferry leave` ends what was begun. All rows stay.") }
             let roster = membership.roster
+            var advice = "All rows are here, also those that were not sent."
             let isOver = roster.members.isEmpty && roster.recovery == nil
-            return (
-                error,
-                "All rows are here, also those that were not sent. "
-                    + (isOver
-                        ? "" : "`ferry enrol` makes the database a device of its own again, and sends them. ")
-                    + "`ferry leave` makes it a database without a container."
-            )
+            if !isOver { advice += " `ferry enrol` makes the database a device of its own again, and sends them." }
+            // To leave would be a second remedy for a database that was put back, and would lose what was not sent.
+            if isOver || roster.left[membership.device] == nil {
+                advice += " `ferry leave` makes it a database without a container."
+            }
+            return (error, advice)
         }
     }
 

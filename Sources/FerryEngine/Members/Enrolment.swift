@@ -125,7 +125,7 @@ public final class Enrolment: Sendable {
     ) throws -> Enrolment? {
         // A device with files is that of a database: the end of its enrolment was interrupted.
         try all(container, genesis, nil, path, environment).first {
-            try container.remains(of: $0.device).files.isEmpty && $0.isAdmitted()
+            try !container.remains(of: $0.device).hasPublished && $0.isAdmitted()
         }
     }
 
@@ -215,7 +215,7 @@ public final class Enrolment: Sendable {
         return try environment.keys.devices().sorted().compactMap { device in
             guard let file = try environment.keys.readable(device), file.container == container.id,
                 file.genesis == genesis.bytes, file.invitations.contains(where: { $0.claimKey == key }),
-                try container.remains(of: device).files.isEmpty
+                try !container.remains(of: device).hasPublished
             else { return nil }
             return file
         }

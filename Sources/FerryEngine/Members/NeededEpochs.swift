@@ -35,7 +35,7 @@ struct NeededEpochs {
     private static func oldest(of device: DeviceID, _ container: Container) throws -> UInt32? {
         do {
             if let head = try container.readHead(of: device) { return head.sealed?.oldestEpoch ?? 0 }
-            return try container.remains(of: device).files.isEmpty ? nil : 0
+            return try container.remains(of: device).hasPublished ? 0 : nil
         } catch let error as FerryError where error.concernsOneFile {
             return 0
         }
