@@ -69,7 +69,8 @@ extension Container {
             guard try counts(device), let heads, let version = try backend.version(of: name) else {
                 return (try read().map(decode), nil)
             }
-            let (head, isKnown) = try heads.head(of: device, in: id, version, read: read, decode: decode)
+            let (head, isKnown) = try heads.head(
+                of: device, in: id, version, read: read, versionNow: { try backend.version(of: name) }, decode: decode)
             return (head, isKnown ? version : nil)
         }
     }

@@ -26,10 +26,11 @@ package final class HeadCache: Sendable {
     /// The head of a file with a version, and whether the head was known without reading.
     /// - Parameters:
     ///   - read: reads the file; `nil` if the file has vanished.
+    ///   - versionNow: the version after the reading.
     ///   - decode: decodes the file's bytes.
     func head(
         of device: DeviceID, in container: ContainerID, _ version: FileVersion, read: () throws -> [UInt8]?,
-        decode: ([UInt8]) throws -> Head
+        versionNow: () throws -> FileVersion?, decode: ([UInt8]) throws -> Head
     ) throws -> (head: Head?, isKnown: Bool) {
         let known = entries.withLock { $0[device] }.flatMap { $0.head.container == container ? $0 : nil }
         if let known, let reading = known.reading, reading.holds(for: version) { return (known.head, true) }
@@ -38,8 +39,11 @@ package final class HeadCache: Sendable {
         guard let bytes = try read() else { return (nil, false) }
         let isSame = known?.bytes.map { $0 == bytes } ?? false
         let head = if isSame, let known { known.head } else { try decode(bytes) }
-        let reading = VersionedReading(head, version, after: known?.reading, milliseconds: now)
-        let entry = Entry(head: head, bytes: reading.holds(for: version) ? nil : bytes, reading: reading)
+        // A storage may answer with bytes older than its listing: then the bytes are not of `version`, and the next look reads again.
+        let isOfVersion = try !version.isExact || versionNow() == version
+        let reading =
+            isOfVersion ? VersionedReading(head, version, after: known?.reading, milliseconds: now) : nil
+        let entry = Entry(head: head, bytes: reading?.holds(for: version) ?? false ? nil : bytes, reading: reading)
         entries.withLock { $0[device] = entry }
         return (head, false)
     }
