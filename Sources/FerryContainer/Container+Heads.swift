@@ -69,8 +69,11 @@ extension Container {
             guard try counts(device), let heads, let version = try backend.version(of: name) else {
                 return (try read().map(decode), nil)
             }
-            let (head, isKnown) = try heads.head(
-                of: device, in: id, version, read: read, versionNow: { try backend.version(of: name) }, decode: decode)
+            let versionedRead = { () throws -> (bytes: [UInt8], version: FileVersion?)? in
+                // A folder answers with what is there.
+                try read().map { ($0, try version.isExact ? backend.version(of: name) : version) }
+            }
+            let (head, isKnown) = try heads.head(of: device, in: id, version, read: versionedRead, decode: decode)
             return (head, isKnown ? version : nil)
         }
     }

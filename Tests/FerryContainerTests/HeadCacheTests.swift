@@ -63,8 +63,8 @@ final class HeadCacheTests: XCTestCase {
                 of: device, in: id, listed,
                 read: {
                     reads += 1
-                    return bytes
-                }, versionNow: { versionNow }, decode: { head(Int64($0[0]), id) }
+                    return (bytes, versionNow)
+                }, decode: { head(Int64($0[0]), id) }
             ).head?.writtenMilliseconds
         }
         XCTAssertEqual(try look([1], older), 1)
