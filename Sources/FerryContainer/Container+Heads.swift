@@ -69,9 +69,8 @@ extension Container {
             guard try counts(device), let heads, let version = try backend.version(of: name) else {
                 return (try read().map(decode), nil)
             }
-            let versionedRead = { () throws -> (bytes: [UInt8], version: FileVersion?)? in
-                // A folder answers with what is there.
-                try read().map { ($0, try version.isExact ? backend.version(of: name) : version) }
+            let versionedRead = { () throws -> (bytes: [UInt8], areOfVersion: Bool)? in
+                try read().map { ($0, try backend.hasRead(name, version)) }
             }
             let (head, isKnown) = try heads.head(of: device, in: id, version, read: versionedRead, decode: decode)
             return (head, isKnown ? version : nil)

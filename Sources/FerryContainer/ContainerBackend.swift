@@ -136,6 +136,12 @@ extension ContainerBackend {
     package func announce(_ device: DeviceID) throws {}
     package func announce(_ devices: [DeviceID]) throws {}
     package func isUnanswered(below directory: String) -> Bool { false }
+
+    /// Whether the last reading of a file found the content of a version. A folder answers with what is there. A storage's reading tells the
+    /// object's own version, which may be older than the listed one.
+    package func hasRead(_ name: String, _ version: FileVersion) throws -> Bool {
+        try !version.isExact || self.version(of: name) == version
+    }
     package func interrupt() {}
     package func examine() throws -> PlaceExamination? { nil }
     package func prepareForCreation() throws {}

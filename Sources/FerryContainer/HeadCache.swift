@@ -25,24 +25,22 @@ package final class HeadCache: Sendable {
 
     /// The head of a file with a version, and whether the head was known without reading.
     /// - Parameters:
-    ///   - read: reads the file, and its version after the reading; `nil` if the file has vanished.
+    ///   - read: reads the file, and whether the bytes are of `version`; `nil` if the file has vanished.
     ///   - decode: decodes the file's bytes.
     func head(
         of device: DeviceID, in container: ContainerID, _ version: FileVersion,
-        read: () throws -> (bytes: [UInt8], version: FileVersion?)?, decode: ([UInt8]) throws -> Head
+        read: () throws -> (bytes: [UInt8], areOfVersion: Bool)?, decode: ([UInt8]) throws -> Head
     ) throws -> (head: Head?, isKnown: Bool) {
         let known = entries.withLock { $0[device] }.flatMap { $0.head.container == container ? $0 : nil }
         if let known, let reading = known.reading, reading.holds(for: version) { return (known.head, true) }
         let now = clock.milliseconds()
         // Bytes newer than `version` do no harm: the next look sees a new version, and reads again.
-        guard let (bytes, versionNow) = try read() else { return (nil, false) }
+        guard let (bytes, areOfVersion) = try read() else { return (nil, false) }
         let isSame = known?.bytes.map { $0 == bytes } ?? false
         let head = if isSame, let known { known.head } else { try decode(bytes) }
-        // A storage may answer with bytes older than its listing: then the bytes are not of `version`, and the next look reads again.
-        let isOfVersion = !version.isExact || versionNow == version
-        let reading =
-            isOfVersion ? VersionedReading(head, version, after: known?.reading, milliseconds: now) : nil
-        let entry = Entry(head: head, bytes: reading?.holds(for: version) ?? false ? nil : bytes, reading: reading)
+        let reading = VersionedReading(
+            head, version, isOfVersion: areOfVersion, after: known?.reading, milliseconds: now)
+        let entry = Entry(head: head, bytes: reading.holds(for: version) ? nil : bytes, reading: reading)
         entries.withLock { $0[device] = entry }
         return (head, false)
     }

@@ -16,13 +16,17 @@ package struct VersionedReading<Value: Sendable>: Sendable {
 
     /// - Parameters:
     ///   - version: the version before the reading.
+    ///   - isOfVersion: false if the content is not that of `version`: a storage may list a new object and answer with the one before. Then
+    ///     the content is read again.
     ///   - former: the reading before.
     ///   - milliseconds: when the version was asked for.
-    package init(_ value: Value, _ version: FileVersion, after former: Self?, milliseconds: Int64) {
+    package init(
+        _ value: Value, _ version: FileVersion, isOfVersion: Bool = true, after former: Self?, milliseconds: Int64
+    ) {
         self.value = value
         self.version = version
         seen = former.map { $0.version == version ? $0.seen : milliseconds } ?? milliseconds
-        isSettled = version.isExact || milliseconds - seen >= Self.settlingMilliseconds
+        isSettled = isOfVersion && (version.isExact || milliseconds - seen >= Self.settlingMilliseconds)
     }
 
     /// True if the content need not be read again for this version.

@@ -125,9 +125,8 @@ public final class Carrier: Sendable {
         if let former, former.holds(for: version) { return former.value }
         let now = environment.clock.milliseconds()
         guard let bytes = try places[side].read(path, maximumBytes: maximumBytes) else { return nil }
-        // A storage may answer with bytes older than its listing: then they are read again.
-        let isOfVersion = try !version.isExact || places[side].version(of: path) == version
-        let reading = isOfVersion ? VersionedReading(bytes, version, after: former, milliseconds: now) : nil
+        let reading = VersionedReading(
+            bytes, version, isOfVersion: try places[side].hasRead(path, version), after: former, milliseconds: now)
         state.withLock { $0.kept[side][path] = reading }
         return bytes
     }

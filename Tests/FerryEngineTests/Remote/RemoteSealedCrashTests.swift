@@ -44,14 +44,7 @@ final class RemoteSealedCrashTests: XCTestCase {
                     XCTAssertTrue(storage.isKilled || error is FerryError, "\(context): \(error)")
                 }
                 XCTAssertFalse(storage.hasFault, "\(context) did not happen")
-                do {
-                    try home.crash(losing: .nothing)
-                    try flow.act(home)
-                    try flow.check(home)
-                    XCTAssertEqual(try home.strangers(), 0, context)
-                } catch {
-                    XCTFail("\(context): \(error)")
-                }
+                flow.assertGoesOn(home, context) { try home.crash(losing: .nothing) }
             }
         }
         print("\(flow.name): every \(stride). of \(count) requests")

@@ -38,13 +38,7 @@ final class SealedCrashTests: XCTestCase {
                 // A database that left, or that a failed join removed, has no replica any more.
                 do { try home.reopen(index) } catch { home.computers[index].replica = nil }
             }
-            do {
-                try flow.act(home)
-                try flow.check(home)
-                XCTAssertEqual(try home.strangers(), 0, context)
-            } catch {
-                XCTFail("\(context): \(error)")
-            }
+            flow.assertGoesOn(home, context)
         }
         print("\(flow.name): every \(stride). of \(count) writes")
     }

@@ -61,14 +61,7 @@ final class SealedDatabaseCrashTests: XCTestCase {
         } catch {
             XCTAssertTrue(faults.isCrashed || home.files.isKilled || home.keyFiles.isKilled, "\(context): \(error)")
         }
-        do {
-            try home.crash(losing: loss)
-            try flow.act(home)
-            try flow.check(home)
-            XCTAssertEqual(try home.strangers(), 0, context)
-        } catch {
-            XCTFail("\(context): \(error)")
-        }
+        flow.assertGoesOn(home, context) { try home.crash(losing: loss) }
     }
 
     func testFounding() throws { try interrupt(.founding) }

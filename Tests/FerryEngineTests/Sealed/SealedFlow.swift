@@ -26,6 +26,19 @@ struct SealedFlow: Sendable {
         self.check = check
     }
 
+    /// Acts again after a crash, and checks: nothing is lost, and no directory belongs to nobody.
+    /// - Parameter crash: what the crash leaves of memory and disks.
+    func assertGoesOn(_ home: SealedHome, _ context: String, after crash: () throws -> Void = {}) {
+        do {
+            try crash()
+            try act(home)
+            try check(home)
+            XCTAssertEqual(try home.strangers(), 0, context)
+        } catch {
+            XCTFail("\(context): \(error)")
+        }
+    }
+
     @Sendable private static func twoDevices(_ home: SealedHome) throws {
         try home.found()
         try home.write(0, "first")
