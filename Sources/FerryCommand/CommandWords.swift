@@ -37,7 +37,11 @@ struct CommandWords {
     /// - Parameter arguments: without the program's name.
     /// - Throws: `invalidArgument` for an unknown verb or sub-verb, with the probable verb.
     func ordered(_ arguments: [String]) throws -> [String] {
-        guard let verb = arguments.first, !verb.hasPrefix("-"), verb != "help" else { return arguments }
+        guard let verb = arguments.first, !verb.hasPrefix("-") else { return arguments }
+        if verb == "help" {
+            try checkHelp(arguments.dropFirst().filter { !$0.hasPrefix("-") })
+            return arguments
+        }
         guard let subVerbs = verbs[verb] else { throw unknown(verb, arguments) }
         if subVerbs.isEmpty { return arguments }
         let places = places(ofWordsIn: arguments)
@@ -45,12 +49,22 @@ struct CommandWords {
         if let second = places.dropFirst().first {
             if subVerbs.contains(arguments[second]) { return moved(from: second, arguments) }
             if subVerbs.contains(arguments[first]) { return moved(from: first, arguments) }
-            throw FerryError(
-                .invalidArgument,
-                "`ferry \(verb)` has no “\(arguments[second])”."
-                    + (question(arguments[second], among: subVerbs) ?? " There are \(Wording.list(subVerbs))."))
+            throw unknownSubVerb(arguments[second], of: verb, subVerbs)
         }
         return subVerbs.contains(arguments[first]) ? moved(from: first, arguments) : arguments
+    }
+
+    /// The parser shows the help of the last word that it knows, and is silent about the rest.
+    private func checkHelp(_ words: [String]) throws {
+        guard let verb = words.first else { return }
+        guard let subVerbs = verbs[verb] else { throw unknown(verb, [verb]) }
+        if let word = words.dropFirst().first, !subVerbs.contains(word) { throw unknownSubVerb(word, of: verb, subVerbs) }
+    }
+
+    private func unknownSubVerb(_ word: String, of verb: String, _ subVerbs: [String]) -> FerryError {
+        let rest = subVerbs.isEmpty ? " It has no sub-verbs." : " There are \(Wording.list(subVerbs))."
+        return FerryError(
+            .invalidArgument, "`ferry \(verb)` has no “\(word)”." + (question(word, among: subVerbs) ?? rest))
     }
 
     /// The places of words except the verb, options and values of options.

@@ -94,7 +94,7 @@ struct DevicesRename: DatabaseCommand {
             report.name = name
             return try console.emit(report)
         }
-        try console.say("This device is called \(name) now.")
+        try console.say("This device is called \(Wording.oneLine(name)) now.")
         DevicesCommand.hintAtSync(argument, console)
     }
 }

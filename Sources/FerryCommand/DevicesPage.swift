@@ -11,11 +11,11 @@ struct DevicesPage {
     }
 
     func lines(_ console: Console) -> [String] {
-        var table = TextTable("Device", "ID", "Last seen", "Behind#", "Unacknowledged#", "Holds back", "State")
+        var table = TextTable("Device", "ID", "Last seen", "Behind#", "Unacknowledged#", "Holds back", "Let in by", "State")
         for device in report.devices {
             let id = console.isVerbose ? device.id : String(device.id.prefix(8))
             if device.isThisDevice {
-                table.add(device.name, id, "", "", "", "", "this device")
+                table.add(device.name, id, "", "", "", "", admitter(device), "this device")
                 continue
             }
             let age = device.lastSeenMilliseconds.map { Wording.age(sinceMilliseconds: $0, now: now) } ?? "never"
@@ -24,13 +24,19 @@ struct DevicesPage {
                 ? "" : "\(Wording.count(device.holdsBackSegments, "file")), \(Wording.bytes(device.holdsBackBytes))"
             // Without the container nothing tells how far another device has read.
             let unacknowledged = report.reachable ? Wording.grouped(device.unacknowledged) : ""
-            table.add(device.name, id, age, Wording.grouped(device.behind), unacknowledged, held, state(device))
+            table.add(device.name, id, age, Wording.grouped(device.behind), unacknowledged, held, admitter(device), state(device))
         }
         var lines = table.lines(console.style)
         if !report.reachable {
-            lines.append("The container is not reachable; this is what was known at the last sync.")
+            lines.append("The container cannot be read now; this is what was known at the last sync.")
         }
         return lines
+    }
+
+    /// Who let a device into a sealed container: a device's name, or the recovery code; empty for the founder and in an open container.
+    func admitter(_ device: DevicesReport.Device) -> String {
+        if let by = device.admittedBy { return DeviceLabels(report.devices.map { ($0.id, $0.name) })[by] }
+        return device.way == "recovery" ? "the recovery code" : ""
     }
 
     func state(_ device: DevicesReport.Device) -> String {

@@ -44,11 +44,24 @@ extension FerryError {
 enum RefusedArguments {
     static func end(_ error: any Error) -> Never {
         let isRefusal = !(error is ExitCode) && RootCommand.exitCode(for: error) != .success
+        if !isRefusal, !(error is ExitCode) { answer(RootCommand.fullMessage(for: error)) }
         guard isRefusal, CommandLine.arguments.contains("--json") else { RootCommand.exit(withError: error) }
         let refusal = FerryError(.invalidArgument, RootCommand.message(for: error))
         // Nothing can be told any more where even this cannot be written.
         try? Console(isJSON: true).emit(FailureReport(refusal))
         RootCommand.exit(withError: ExitCode(ExitStatus.usage.rawValue))
+    }
+
+    /// Prints help, the version or a completion script. The parser would not notice that its output cannot be written.
+    private static func answer(_ text: String) -> Never {
+        do {
+            if !text.isEmpty { try StandardStreams.write(Array((text + "\n").utf8)) }
+        } catch {
+            let failure = FerryError(from: error)
+            Console(isJSON: false).fail(failure)
+            RootCommand.exit(withError: ExitCode(ExitStatus(failure.code).rawValue))
+        }
+        RootCommand.exit(withError: nil)
     }
 }
 

@@ -26,7 +26,7 @@ do {
     let words = try CommandWords(of: RootCommand.self).ordered(Array(CommandLine.arguments.dropFirst()))
     if words == ["--version"] {
         // The parser would print the same.
-        print(FerryVersion.current)
+        try StandardStreams.write(Array((FerryVersion.current + "\n").utf8))
     } else {
         var command = try QuickCommand.parse(words)
         try command.run()

@@ -121,6 +121,11 @@ final class OutputTests: XCTestCase {
         let outcome = try workshop.run(["sh", "-c", "\"$0\" status a.sqlite >/dev/full", Workshop.binary])
         XCTAssertEqual(outcome.status, 74)
         XCTAssertTrue(outcome.errors.contains("cannot be written"), outcome.errors)
+        for arguments in ["--help", "--version", "sync --help", "help sync", "--generate-completion-script bash"] {
+            let outcome = try workshop.run(["sh", "-c", "\"$0\" \(arguments) >/dev/full", Workshop.binary])
+            XCTAssertEqual(outcome.status, 74, arguments)
+            XCTAssertTrue(outcome.errors.contains("cannot be written"), outcome.errors)
+        }
     }
 
     func testAClosedOutputIsTold() throws {

@@ -40,9 +40,14 @@ class Command:
     def run(self, arguments: Sequence[str], input: str | None = None) -> dict[str, Any]:
         """Runs a verb with `--json` and returns its object. `input` goes to standard input, a code for one."""
         ended = subprocess.run(
-            [self.program, *arguments, "--json"], input=input or "", capture_output=True, text=True, encoding="utf-8",
+            self.words(arguments), input=input or "", capture_output=True, text=True, encoding="utf-8",
             errors="replace", env=self.full_environment(), check=False)
         return self.report(ended.stdout, ended.stderr, ended.returncode)
+
+    def words(self, arguments: Sequence[str]) -> list[str]:
+        """The words of a verb's command line with `--json`, which stands before `--`: what follows `--` is no option."""
+        end = arguments.index("--") if "--" in arguments else len(arguments)
+        return [self.program, *arguments[:end], "--json", *arguments[end:]]
 
     def full_environment(self) -> dict[str, str]:
         return {**os.environ, **self.environment}

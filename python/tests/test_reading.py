@@ -57,6 +57,11 @@ class CommandTests(unittest.TestCase):
         command = self.command("""read line; printf '{"said": "%s %s %s"}' "$*" "$line" "$WORD" """)
         self.assertEqual(command.run(["sync", "a"], input="typed\n"), {"said": "sync a --json typed given"})
 
+    def test_a_text_after_two_dashes_stays_a_text(self) -> None:
+        command = self.command("""printf '{"said": "%s"}' "$*" """)
+        self.assertEqual(command.run(["kv", "a", "add", "read", "--", "-x"]), {"said": "kv a add read --json -- -x"})
+        self.assertEqual(command.run(("sync", "a")), {"said": "sync a --json"})
+
     def test_a_failure_carries_all_that_the_command_told(self) -> None:
         command = self.command("""echo '{"error": {"code": "busy", "message": "Later.", "path": "/a"}, "hidden": 3}'; exit 75""")
         with self.assertRaises(ferry.FerryError) as caught:

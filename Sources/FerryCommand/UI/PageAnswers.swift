@@ -145,7 +145,7 @@ final class PageAnswers: PageSource {
         let log: Result<[LogEntry], FerryError>
         do {
             log = .success(try replica.log(limit: Self.countedChanges))
-        } catch let error as FerryError where status.container.problem != nil {
+        } catch let error as FerryError {
             log = .failure(error)
         }
         lastLog.withLock { $0 = (status, log) }

@@ -189,9 +189,9 @@ extension Replica {
 
     static func checkedName(_ name: String?) throws -> String {
         let chosen = name ?? ProcessInfo.processInfo.hostName
-        if chosen.isEmpty || chosen.utf8.count > Head.maximumNameBytes {
+        if chosen.allSatisfy(\.isWhitespace) || chosen.utf8.count > Head.maximumNameBytes {
             throw FerryError(
-                .invalidArgument, "A device's name has 1 to \(Head.maximumNameBytes) bytes. Choose another."
+                .invalidArgument, "A device's name has 1 to \(Head.maximumNameBytes) bytes, and is not blank. Choose another."
             )
         }
         return chosen

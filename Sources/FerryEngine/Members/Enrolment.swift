@@ -31,14 +31,14 @@ public final class Enrolment: Sendable {
 
     let path: String
     let environment: ReplicaEnvironment
-    private let file: KeyFile
-    private let claim: Claim?
+    let file: KeyFile
+    let claim: Claim?
 
     /// The newcomer.
     public var device: DeviceID { file.device }
     package var container: ContainerID { file.container }
 
-    private init(_ path: String, _ file: KeyFile, _ claim: Claim?, _ environment: ReplicaEnvironment) {
+    init(_ path: String, _ file: KeyFile, _ claim: Claim?, _ environment: ReplicaEnvironment) {
         self.path = path
         self.file = file
         self.claim = claim
@@ -98,7 +98,7 @@ public final class Enrolment: Sendable {
         return try find(container, genesis, nil, path, environment)
     }
 
-    private static func open(
+    static func open(
         _ path: String, _ environment: ReplicaEnvironment
     ) throws -> (Container, RecordHash) {
         try Replica.refuseKeys(environment.keys, inside: path)
@@ -110,169 +110,8 @@ public final class Enrolment: Sendable {
         return (container, genesis)
     }
 
-    /// The earlier enrolment to go on with where no way is said: one that was let in, or else one by words. `nil` where a person needs new words:
-    /// nobody knows whether a code that was typed before still works.
-    package static func answered(
-        containerPath: String, environment: ReplicaEnvironment = .live
-    ) throws -> Enrolment? {
-        let path = try Replica.fullPlace(containerPath)
-        let (container, genesis) = try open(path, environment)
-        return try answered(container, genesis, path, environment)
-    }
-
-    private static func answered(
-        _ container: Container, _ genesis: RecordHash, _ path: String, _ environment: ReplicaEnvironment
-    ) throws -> Enrolment? {
-        // A device with files is that of a database: the end of its enrolment was interrupted.
-        try all(container, genesis, nil, path, environment).first {
-            try !container.remains(of: $0.device).hasPublished && $0.isAdmitted()
-        }
-    }
-
-    private func isAdmitted() throws -> Bool {
-        do {
-            if case .admitted = try state() { return true }
-            return false
-        } catch let error as FerryError where error.code == .codeRefused {
-            return false
-        }
-    }
-
-    /// Looks in the key store for a device with a claim and without a database. A request that is too old for members is passed over, unless a
-    /// member let it in before.
-    private static func find(
-        _ container: Container, _ genesis: RecordHash, _ way: Way?, _ path: String, _ environment: ReplicaEnvironment
-    ) throws -> Enrolment? {
-        let all = try all(container, genesis, way, path, environment)
-        // Two joins at once may have asked twice by one code, which lets in one of the two.
-        return try all.first { try $0.isAdmitted() } ?? all.first { !$0.isOver() }
-    }
-
-    private func isOver() -> Bool {
-        guard let claim else { return false }
-        return MemberReader.isOver(claim, now: environment.clock.milliseconds())
-    }
-
-    private static func all(
-        _ container: Container, _ genesis: RecordHash, _ way: Way?, _ path: String, _ environment: ReplicaEnvironment
-    ) throws -> [Enrolment] {
-        var found: [Enrolment] = []
-        for device in try environment.keys.devices() {
-            guard let file = try environment.keys.readable(device), file.container == container.id,
-                file.genesis == genesis.bytes, let bytes = try container.readClaim(of: device)
-            else { continue }
-            let claim = try Claim(decoding: bytes, container: container.id)
-            switch way {
-            case nil: break
-            case .words: guard claim.way == .words else { continue }
-            case .code(let code):
-                let key = code.claimKey(in: container.id)
-                guard file.invitations.contains(where: { $0.claimKey == key && $0.claim == claim.hash }) else {
-                    continue
-                }
-            case .recovery: continue
-            }
-            found.append(Enrolment(path, file, claim, environment))
-        }
-        return found
-    }
-
     /// The container without a seal.
     func openPlain() throws -> Container { try Self.open(path, environment).0 }
-
-    // MARK: By recovery
-
-    /// Lets a new device in by the recovery code: the new device makes an epoch, and opens everything within the recovery key's reach.
-    ///
-    /// The key store remembers the attempt until a database has the device (`end`), so an interrupted join goes on with the same device.
-    private static func recover(
-        _ container: Container, _ genesis: RecordHash, _ code: SecretCode, _ path: String,
-        _ environment: ReplicaEnvironment
-    ) throws -> Enrolment {
-        var unused: DeviceKeys?
-        for file in try attempts(byRecovery: code, container, genesis, environment) {
-            let membership = try readMembership(container, genesis, file.keys, environment)
-            if membership.isMember { return Enrolment(path, file, nil, environment) }
-            // The record was never published: the keys are used for the next one.
-            if membership.roster.isUnknown(file.device) { unused = file.keys }
-        }
-        let (membership, keys, record) = try admitted(
-            byRecovery: code, unused, container, genesis, environment)
-        let attempt = KeyFile.Invitation(
-            code: code, container: container.id, endMilliseconds: KeyFile.Invitation.ownEnd, claim: record.hash.bytes)
-        let file = try KeyFile(
-            keys: keys, genesis: genesis.bytes, highestEpoch: membership.highestEpoch, invitations: [attempt])
-        try environment.keys.save(file)
-        try container.publishRecord(record.bytes, name: RecordName(record.hash), of: keys.device)
-        return Enrolment(path, file, nil, environment)
-    }
-
-    /// The devices that an interrupted join of this computer made by the same recovery code, and that have published nothing.
-    private static func attempts(
-        byRecovery code: SecretCode, _ container: Container, _ genesis: RecordHash, _ environment: ReplicaEnvironment
-    ) throws -> [KeyFile] {
-        let key = code.claimKey(in: container.id)
-        return try environment.keys.devices().sorted().compactMap { device in
-            guard let file = try environment.keys.readable(device), file.container == container.id,
-                file.genesis == genesis.bytes, file.invitations.contains(where: { $0.claimKey == key }),
-                try !container.remains(of: device).hasPublished
-            else { return nil }
-            return file
-        }
-    }
-
-    /// Opens a container by the recovery code, to see the effect of a join: nothing is published, and no key is kept.
-    /// - Returns: a membership with a device known to nobody else, and a store of the device's keys.
-    /// - Throws: `codeRefused`, `fileNotThereYet`, as `begin`.
-    static func rehearsal(
-        byRecovery code: SecretCode, containerPath: String, environment: ReplicaEnvironment
-    ) throws -> (membership: Membership, keys: any KeyStore) {
-        let path = try Replica.fullPlace(containerPath)
-        let (container, genesis) = try open(path, environment)
-        let (membership, keys, _) = try admitted(byRecovery: code, nil, container, genesis, environment)
-        let store = MemoryKeyStore()
-        try store.save(KeyFile(keys: keys, genesis: genesis.bytes, highestEpoch: membership.highestEpoch))
-        return (membership, store)
-    }
-
-    /// Makes the record by which the recovery key lets a new device in, and a membership in which the record counts.
-    /// - Parameter known: the device's keys; `nil`: new ones.
-    private static func admitted(
-        byRecovery code: SecretCode, _ known: DeviceKeys?, _ container: Container, _ genesis: RecordHash,
-        _ environment: ReplicaEnvironment
-    ) throws -> (membership: Membership, keys: DeviceKeys, record: MemberRecord) {
-        let recovery = try DeviceKeys(recovery: code, container: container.id)
-        let keys = try known ?? DeviceKeys(mintedFor: container.id, random: environment.random)
-        var membership = try readMembership(container, genesis, keys, environment)
-        guard membership.roster.recovery == recovery.publicKeys else {
-            throw FerryError(
-                .codeRefused, "This is not the recovery code of this container.",
-                path: container.backend.describe(""))
-        }
-        var ring = EpochKeyring()
-        for record in membership.records.values {
-            ring.take(record, with: recovery, as: MemberRecord.recoveryAuthor)
-        }
-        var receivers = membership.keys(of: membership.roster.members.keys)
-        receivers[keys.device] = keys.publicKeys
-        receivers[MemberRecord.recoveryAuthor] = recovery.publicKeys
-        let epoch = try Membership.epoch(
-            number: membership.roster.greatestEpoch + 1, in: container.id, for: receivers, random: environment.random)
-        let seal = MembershipSealing(keys: keys, graph: membership.graph, roster: membership.roster, keyring: ring)
-        let grants = try membership.grants(
-            from: NeededEpochs(container.sealed(by: seal), membership).oldest, to: [keys.device: keys.publicKeys],
-            of: ring,
-            random: environment.random)
-        let record = try membership.record(
-            [.admit(Admission(.recovery, keys.publicKeys, in: container.id)), epoch] + grants, byRecovery: recovery,
-            milliseconds: environment.clock.milliseconds())
-        guard try membership.insert([record]).count == 1, membership.isMember else {
-            throw FerryError(
-                .internalInconsistency, "A record of the recovery key's does not count.",
-                path: container.backend.describe(""))
-        }
-        return (membership, keys, record)
-    }
 
     // MARK: Waiting
 
@@ -429,16 +268,6 @@ public final class Enrolment: Sendable {
     func end(_ container: Container) throws {
         try Self.end(of: device, container, environment.keys)
         try withdrawOthers(container)
-    }
-
-    /// Withdraws the other requests of this computer without an answer: a person tried another way, and nobody goes on with them. A second
-    /// database of this computer asks anew. A device that was let in keeps its keys.
-    private func withdrawOthers(_ container: Container) throws {
-        guard case .sealed(let genesis) = container.details.sealing else { return }
-        let others = try Self.all(container, genesis, nil, path, environment).filter { $0.device != device }
-        if others.isEmpty { return }
-        let roster = try Self.readMembership(container, genesis, file.keys, environment).roster
-        for other in others where roster.isUnknown(other.device) { try other.cancel() }
     }
 
     /// Reads all records of a container.

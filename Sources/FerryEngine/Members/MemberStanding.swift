@@ -67,7 +67,7 @@ extension Replica {
     /// Adds the members' standings to a list of devices, and the devices that are out.
     func addMembership(to devices: inout [DevicesReport.Device], _ reading: StoreSummary) throws {
         let names = reading.names
-        guard let roster = try membership()?.roster else { return }
+        guard let roster = try rosterWithKey() else { return }
         for place in devices.indices {
             guard let device = DeviceID(devices[place].id) else { continue }
             devices[place] = devices[place].telling(MemberStanding(device, in: roster))
@@ -82,6 +82,15 @@ extension Replica {
                 behind: 0, unacknowledged: 0, holdsBackSegments: 0,
                 holdsBackBytes: 0, isLeftBehind: false)
             devices.append(gone.telling(MemberStanding(device, in: roster)))
+        }
+    }
+
+    /// The roster of a sealed container; `nil` for an open container, and for a device without its key, because nothing is known then.
+    func rosterWithKey() throws -> Roster? {
+        do {
+            return try membership()?.roster
+        } catch let error as FerryError where error.code == .keyMissing || error.code == .keyExposed {
+            return nil
         }
     }
 

@@ -64,7 +64,7 @@ struct LogStall {
                 + "tells its ID)." : ""
         switch reason {
         case .unreadable(var error):
-            error.message += hint
+            error.message = message + hint
             return error
         case .damagedHead(let cause):
             return FerryError(code, message + hint, path: cause.path, device: peer, cause: cause)
@@ -108,7 +108,13 @@ struct LogStall {
         case .damagedHead:
             "Its file \"head\" is damaged or has not arrived whole. Its changes are read all the same, and its next "
                 + "sync writes the file anew."
-        case .unreadable(let error): error.message
+        case .unreadable(let error):
+            // An error of a file's bytes does not know the file's name.
+            if error.code == .fileNotThereYet, let file = error.path?.split(separator: "/").last, !error.message.contains(file) {
+                "Its file \"\(file)\": \(error.message)"
+            } else {
+                error.message
+            }
         }
     }
 }

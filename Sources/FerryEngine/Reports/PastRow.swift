@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerryStore
 
 /// The state of a row at a time, folded from the operations in the logs: a pure function.
 ///
@@ -7,23 +8,25 @@ import FerryMerge
 /// these operations, apart from rules about other rows.
 enum PastRow: Equatable {
     /// The row was present with these values, by column name, and this key, if the object was inserted with a local
-    /// key.
+    /// key. The present row has the values of further columns.
     case present([String: FieldValue], key: FieldValue?)
     /// The row was absent: not inserted yet, or deleted.
     case absent
-    /// The logs do not reach back that far. They begin at this time, in milliseconds since the Unix epoch; `nil`
-    /// without any insertion in the logs.
+    /// Neither logs nor state reach back that far. The earliest possible time, in milliseconds since the Unix epoch; `nil` if nothing
+    /// tells.
     case unknown(since: Int64?)
 
     /// Folds operations.
     /// - Parameters:
     ///   - operations: oldest first.
+    ///   - known: what the state tells beyond the logs. A snapshot has the values of older operations, and not the operations.
     ///   - milliseconds: the time, included.
     ///   - isComplete: true if the logs are whole, so that an operation not in the logs did not happen.
-    static func fold(_ operations: [LoggedOperation], at milliseconds: Int64, isComplete: Bool) -> PastRow {
+    static func fold(
+        _ operations: [LoggedOperation], known: KnownRow? = nil, at milliseconds: Int64, isComplete: Bool
+    ) -> PastRow {
         let past = operations.prefix { $0.stamp.time.milliseconds <= milliseconds }
         let inserted = operations.first { $0.kind == .insert }?.stamp.time.milliseconds
-        if past.isEmpty, isComplete, operations.first?.kind != .update { return .absent }
         var registers = ObjectRegisters()
         var columns: [String: Int] = [:]
         var values: [String: FieldValue] = [:]
@@ -61,8 +64,39 @@ enum PastRow: Equatable {
             values[column] = register.shown(under: .lastWriterWins)
         }
         if registers.isAlive { return .present(values, key: key) }
+        let logged = values.filter { policies[$0.key]?.isPlain ?? true }
+        if let past = known?.past(logged, registers, operations, at: milliseconds) { return past }
+        if past.isEmpty, isComplete, operations.first?.kind != .update { return .absent }
         // The row is dead, whatever happened before.
         if let deleted = registers.deleted, registers.newestWrite.map({ $0 < deleted }) ?? true { return .absent }
         return .unknown(since: inserted)
+    }
+}
+
+extension KnownRow {
+    /// The row at a time after its insertion, where the logs begin later than the insertion; `nil` where the state does not tell.
+    /// - Parameters:
+    ///   - logged: the values that the logs tell of that time.
+    ///   - registers: what the logs merge to at that time.
+    fileprivate func past(
+        _ logged: [String: FieldValue], _ registers: ObjectRegisters, _ operations: [LoggedOperation], at milliseconds: Int64
+    ) -> PastRow? {
+        guard let inserted, inserted.time.milliseconds <= milliseconds else { return nil }
+        // A deletion since, and before that time: the row was absent, or somebody brought it back.
+        if let deleted = registers.deleted, inserted < deleted { return nil }
+        if let deleted, inserted < deleted, deleted.time.milliseconds <= milliseconds { return nil }
+        var values = logged
+        var earliest = inserted.time.milliseconds
+        for (column, field) in fields where logged[column] == nil {
+            if field.stamp.time.milliseconds <= milliseconds {
+                if !isShown, field.value == nil { return nil }
+                values[column] = field.value
+                continue
+            }
+            // The column was written since, and its value before is in no log.
+            let first = operations.first { operation in operation.values.contains { $0.column == column } }
+            earliest = max(earliest, first?.stamp.time.milliseconds ?? field.stamp.time.milliseconds)
+        }
+        return earliest <= milliseconds ? .present(values, key: nil) : .unknown(since: earliest)
     }
 }

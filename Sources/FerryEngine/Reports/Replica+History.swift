@@ -104,7 +104,9 @@ extension Replica {
             if try store.needsPass() { _ = try store.pass(replaying: [], encode: segmentEncoding(for: identity)) }
             let row = try chosen(store.findRows(table: table, key: key), object)
             let (reader, gaps) = try readLogs(of: [row])
-            let past = PastRow.fold(reader.history(of: row.object), at: milliseconds, isComplete: gaps.isEmpty)
+            let past = PastRow.fold(
+                reader.history(of: row.object), known: try store.knownRow(table: row.table, object: row.object),
+                at: milliseconds, isComplete: gaps.isEmpty)
             let names = try store.reading().names
             let told = gaps.map { gap in
                 RowHistories.Gap(device: names[gap.device] ?? gap.device.description, reason: gap.error.message)
@@ -157,8 +159,7 @@ extension Replica {
         FerryError(
             .restoreRefused,
             since.map {
-                "The logs do not reach back that far for this row of \(table): they begin with its insertion, "
-                    + "\(ISO8601.text($0))."
+                "The logs do not reach back that far for this row of \(table). The earliest possible time is \(ISO8601.text($0))."
             } ?? "The logs do not hold the insertion of this row of \(table), so its past is not known.")
     }
 }

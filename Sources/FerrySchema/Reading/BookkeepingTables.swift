@@ -27,6 +27,9 @@ package struct BookkeepingTables {
         "_fluent_migrations", "_fluent_enums",
         // sqlite-utils; South, SQLAlchemy-Migrate; Postgrator
         "_sqlite_migrations", "south_migrationhistory", "migrate_version", "schemaversion",
+        // sql-migrate, Bun, DbUp; Ragtime, Play's Evolutions; Entity Framework 6; Flyway before 5, and apps of their own
+        "gorp_migrations", "bun_migrations", "bun_migration_locks", "schemaversions", "ragtime_migrations", "play_evolutions",
+        "__migrationhistory", "schema_version",
     ]
 
     /// Names that a person may use as well: with the columns that a tool gives the table, in lower case.
@@ -36,6 +39,10 @@ package struct BookkeepingTables {
             ["id", "timestamp", "name"], ["id", "migration", "batch"], ["id", "name", "run_on"],
             ["name", "table_name"],
         ],
+        // PocketBase; Grafana; Morph
+        "_migrations": [["file", "applied"]],
+        "migration_log": [["id", "migration_id", "sql", "success", "error", "timestamp"]],
+        "db_migrations": [["version", "name"]],
         // Piccolo; Yii
         "migration": [["id", "name", "app_name", "ran_on"], ["version", "apply_time"]],
     ]

@@ -91,7 +91,9 @@ struct LocalChangeWriter {
         let changed = try merge(
             ownOperations, into: &state, wish: captured.formerKey.first,
             isMinted: isFresh && table.identity.isSurrogate, &clock)
-        if isUnseen { try recordUnseen(former, state, ownOperations) }
+        // The app sees no row under the key of a hidden object, its own values included.
+        let isOverHidden = shown == .hidden && former.registers.isAlive && ownOperations.first?.kind == .insert
+        if isUnseen || isOverHidden { try recordUnseen(former, state, ownOperations, includesOwn: isOverHidden) }
         if !unshown.isEmpty { state.kept.fields = state.kept.fields.overlaid(with: unshown) }
         let corrected = registers.corrections(of: ownOperations, &state)
         // The effect of a foreign key's action on a row showing a different object's value is no value of the object
@@ -169,14 +171,17 @@ struct LocalChangeWriter {
         table.columns[column].precursors.compactMap { state.registers.stamp(of: $0)?.time }.max()
     }
 
-    /// Records as conflicts the values this device overwrote without having shown them: the row was waiting for an
+    /// Records as conflicts the values this device overwrote without having shown them: the row was hidden, or was waiting for an
     /// equipped process.
-    private func recordUnseen(_ former: ObjectState, _ state: ObjectState, _ operations: [CapturedOperation]) throws {
+    /// - Parameter includesOwn: whether values that this device wrote were not shown either.
+    private func recordUnseen(
+        _ former: ObjectState, _ state: ObjectState, _ operations: [CapturedOperation], includesOwn: Bool
+    ) throws {
         let (log, own) = (ConflictLog(access.conflicts), access.device)
         let written = operations.reduce(ColumnValues()) { $0.overlaid(with: $1.values) }
         for (column, value) in former.kept.fields {
             guard let now = written[column], now != value, let lost = former.registers.stamp(of: column),
-                let kept = state.registers.stamp(of: column), lost.device != own
+                let kept = state.registers.stamp(of: column), includesOwn || lost.device != own
             else { continue }
             try log.record(
                 .field, of: RowToken(table: table.id, id: state.object), column: column, lost: (value, lost),

@@ -137,8 +137,10 @@ struct RowPager {
         let match = isSearch ? columns.map { Self.match($0, parameter: first) }.joined(separator: " OR ") : "1"
         let cells = shown.map { name in
             let column = quoted(name)
-            // SQLite's substr() and length() end a text at a NUL (https://www.sqlite.org/nulinstr.html); instr() does not.
-            let isPlain = "typeof(\(column)) = 'blob' OR typeof(\(column)) = 'text' AND instr(\(column), char(0)) = 0"
+            // SQLite's substr() and length() end a text at a NUL (https://www.sqlite.org/nulinstr.html); instr() does not. Of an empty
+            // blob substr() makes NULL.
+            let isPlain =
+                "typeof(\(column)) = 'blob' AND length(\(column)) > 0 OR typeof(\(column)) = 'text' AND instr(\(column), char(0)) = 0"
             return """
                 CASE WHEN \(isPlain) THEN substr(\(column), 1, \(Self.maximumLength)) ELSE \(column) END,
                 CASE WHEN (\(isPlain)) AND length(\(column)) > \(Self.maximumLength) THEN length(\(column)) END

@@ -52,6 +52,12 @@ extension Store {
         }
     }
 
+    /// What the state tells of an object's past; `nil` for a unified row.
+    /// - Throws: `invalidArgument` for a table that does not travel.
+    package func knownRow(table: String, object: ObjectID) throws -> KnownRow? {
+        try readAccess { access in try KnownRow(object, access.registry.travellingTable(table), access) }
+    }
+
     /// Lists hidden and unified objects, by table and in the order of IDs.
     /// - Parameters:
     ///   - table: only objects of this table.

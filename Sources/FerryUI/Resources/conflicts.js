@@ -43,14 +43,19 @@ function around(conflict) {
   return table(`The row around conflict ${conflict.number}`, heads, [conflict.around.map((one) => valueView(one.value, { isShort: true }))], { class: "data" });
 }
 
-/** True if somebody has written the field again since. */
-function isWrittenSince(conflict) {
+/** What became of the field since; null where the kept value is still there. */
+function wordsSince(conflict) {
   const field = conflict.around.find((one) => one.column === conflict.column);
-  return field && "value" in conflict.kept && JSON.stringify(field.value) !== JSON.stringify(conflict.kept.value);
+  if (!field || !("value" in conflict.kept)) return null;
+  const now = JSON.stringify(field.value);
+  if (now === JSON.stringify(conflict.kept.value)) return null;
+  return now === JSON.stringify(conflict.lost.value) ? "The row has the lost value now."
+    : "Somebody has written the field again since: the row has neither value now.";
 }
 
 function card(conflict, context) {
   const said = words(conflict);
+  const since = wordsSince(conflict);
   const done = async (name, body, tell) => context.doing(async () => tell(await act(name, body)));
   const buttons = context.mayAct && !conflict.resolvedMilliseconds ? h("div", { class: "buttons" },
     h("button", { type: "button", id: `restore-${conflict.number}`, class: "main",
@@ -63,7 +68,7 @@ function card(conflict, context) {
       h("p", { class: "quiet" }, "Conflict ", number(conflict.number), ", noticed here ", time(conflict.noticedMilliseconds),
         conflict.resolvedMilliseconds ? [", ", chip("settled", "good"), " ", time(conflict.resolvedMilliseconds)] : null)),
     h("div", { class: "sides" }, side("Kept", conflict.kept, said.kept, "kept"), side("Lost", conflict.lost, said.lost, "lost")),
-    isWrittenSince(conflict) ? h("p", { class: "note" }, "Somebody has written the field again since: the row has neither value now.") : null,
+    since ? h("p", { class: "note" }, since) : null,
     h("div", { class: "around" }, h("h3", {}, "The row now"), around(conflict)), buttons);
 }
 
@@ -84,7 +89,7 @@ export function view(answer, route, context) {
       + "The other one is here."),
     h("div", { class: "choices" }, tabs, choice),
     answer.conflicts.length ? answer.conflicts.map((one) => card(one, context))
-      : empty(isSettled ? "No conflict has been settled on this device." : "Nothing was lost. No two devices wrote the same field at the same time."),
+      : empty(isSettled ? "No conflict has been settled on this device." : "No conflict waits for a look here. Settled ones are under “Settled”."),
     answer.nextBefore ? h("p", { class: "pages" }, h("a", { class: "button", id: "older", href: place({ before: answer.nextBefore }, route) }, "Older conflicts")) : null,
   ];
 }

@@ -70,7 +70,7 @@ export function view(answer) {
     h("div", { class: `hero ${first?.tone ?? ""}` }, title(said(headline)), rest ? h("p", { class: "lead" }, said(rest)) : null,
       others.length ? h("ul", { class: "sentences" }, others.map((one) => h("li", { class: one.tone }, said(one.text)))) : null, facts(answer)),
     section("devices", "Devices", devices(answer),
-      answer.reachable ? null : h("p", { class: "quiet" }, "The container is not reachable. This is what was known at the last sync.")),
+      answer.reachable ? null : h("p", { class: "quiet" }, "The container cannot be read now. This is what was known at the last sync.")),
     section("activity", "Changes over time",
       answer.activity ? plot(answer.activity) : empty(answer.activityProblem ? UNREAD : "There are no changes to draw yet.")),
     section("latest", "Newest changes", latest(answer.latest, answer.activityProblem)),

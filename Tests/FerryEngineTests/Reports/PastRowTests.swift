@@ -85,4 +85,36 @@ final class PastRowTests: XCTestCase {
         let operations = [operation(.insert, at: 1, ["a": 1]), operation(.update, at: 50, ["a": 2])]
         XCTAssertEqual(PastRow.fold(operations, at: 5, isComplete: true), .present(["a": .integer(1)], key: nil))
     }
+
+    /// A snapshot has an old row's values and none of its operations. The logs have the updates since.
+    func testOfARowFromASnapshotTheStateTellsTheColumnsThatNobodyWroteSince() {
+        func stamp(_ milliseconds: Int64) -> Stamp { Stamp(time: HybridTime(milliseconds: milliseconds), device: one) }
+        let updates = [operation(.update, at: 20, ["a": 2]), operation(.update, at: 30, ["a": 3])]
+        let shown = KnownRow(inserted: stamp(10), fields: ["a": .init(stamp: stamp(30)), "b": .init(stamp: stamp(10))])
+        for (time, a) in [(Int64(20), Int64(2)), (29, 2), (30, 3)] {
+            XCTAssertEqual(
+                PastRow.fold(updates, known: shown, at: time, isComplete: true), .present(["a": .integer(a)], key: nil))
+        }
+        XCTAssertEqual(PastRow.fold(updates, known: shown, at: 19, isComplete: true), .unknown(since: 20))
+        XCTAssertEqual(PastRow.fold(updates, known: shown, at: 9, isComplete: false), .unknown(since: nil))
+        // Nobody wrote the row since the snapshot: it was there, and nothing is to be changed.
+        let unwritten = KnownRow(inserted: stamp(10), fields: ["a": .init(stamp: stamp(10))])
+        XCTAssertEqual(PastRow.fold([], known: unwritten, at: 15, isComplete: true), .present([:], key: nil))
+        XCTAssertEqual(PastRow.fold([], known: unwritten, at: 9, isComplete: true), .absent)
+        // A deleted row comes back with the values that the state kept.
+        let deletion = [operation(.delete, at: 40)]
+        let deleted = KnownRow(
+            isShown: false, inserted: stamp(10), deleted: stamp(40),
+            fields: ["a": .init(stamp: stamp(30), value: .integer(3)), "b": .init(stamp: stamp(10), value: .integer(1))])
+        XCTAssertEqual(
+            PastRow.fold(updates + deletion, known: deleted, at: 25, isComplete: true),
+            .present(["a": .integer(2), "b": .integer(1)], key: nil))
+        XCTAssertEqual(
+            PastRow.fold(deletion, known: deleted, at: 35, isComplete: true),
+            .present(["a": .integer(3), "b": .integer(1)], key: nil))
+        XCTAssertEqual(PastRow.fold(deletion, known: deleted, at: 40, isComplete: true), .absent)
+        // Not where a value is forgotten.
+        let forgotten = KnownRow(isShown: false, inserted: stamp(10), deleted: stamp(40), fields: ["a": .init(stamp: stamp(30))])
+        XCTAssertEqual(PastRow.fold(deletion, known: forgotten, at: 35, isComplete: false), .unknown(since: nil))
+    }
 }

@@ -97,6 +97,12 @@ final class RowPageTests: XCTestCase {
         XCTAssertNil(page.rows[1].cells[1].wholeLength)
     }
 
+    func testAnEmptyBlobIsNoNull() throws {
+        let page = try device("INSERT INTO song(id, title, cover) VALUES (1, '', x''), (2, NULL, NULL)").store.rows(ofTable: "song")
+        XCTAssertEqual(page.rows[0].cells[1...2].map(\.value), [.text(""), .blob([])])
+        XCTAssertEqual(page.rows[1].cells[1...2].map(\.value), [.null, .null])
+    }
+
     func testATextWithANULIsWholeAndFound() throws {
         let device = try device(
             "INSERT INTO song(id, title) VALUES (1, char(0) || 'Secret'), (2, 'ab' || char(0) || 'cd'), "
