@@ -102,7 +102,9 @@ struct EnrolmentOptions: ParsableArguments {
             }
         }
         guard let words else { throw try enrolment.pendingFailure() }
-        try console.say("Let in. The other screen shows the same three words: \(console.style.bold(words))")
+        // Only `ferry approve` shows words. A code proves both sides to each other, and the recovery code needs no other screen.
+        let comparison = " The other screen shows the same three words: \(console.style.bold(words))"
+        try console.say("Let in." + (enrolment.isByWords ? comparison : ""))
         return (enrolment, way)
     }
 

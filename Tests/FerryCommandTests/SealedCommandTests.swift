@@ -53,9 +53,12 @@ final class SealedCommandTests: XCTestCase {
             input: words,
             status: 75)
         _ = try run(workshop, "laptop", ["sync", "a.sqlite"])
-        _ = try run(
+        let joined = try run(
             workshop, "phone", ["join", "b.sqlite", "shared", "--name", "phone", "--code", "-", "--no-wait"],
-            input: words)
+            input: words
+        ).output
+        XCTAssertTrue(joined.contains("Let in."), joined)
+        XCTAssertFalse(joined.contains("other screen"), "no screen shows words after a code: \(joined)")
         _ = try run(workshop, "laptop", ["sync", "a.sqlite"])
         return workshop
     }
@@ -86,6 +89,7 @@ final class SealedCommandTests: XCTestCase {
         let there = try run(workshop, "laptop", ["approve", "a.sqlite", words]).output
         let here = try run(workshop, "phone", ["join", "b.sqlite", "shared", "--no-wait"]).output
         let answer = try XCTUnwrap(there.split(separator: ":").last).trimmingCharacters(in: .whitespacesAndNewlines)
+        XCTAssertTrue(here.contains("other screen"), here)
         XCTAssertTrue(here.contains(answer), here)
     }
 
@@ -94,7 +98,8 @@ final class SealedCommandTests: XCTestCase {
         let code = try String(contentsOfFile: workshop.recovery, encoding: .utf8)
         let rights = try FileManager.default.attributesOfItem(atPath: workshop.recovery)[.posixPermissions]
         XCTAssertEqual(rights as? Int, 0o600)
-        _ = try run(workshop, "phone", ["join", "b.sqlite", "shared", "--recovery", "-"], input: code)
+        let joined = try run(workshop, "phone", ["join", "b.sqlite", "shared", "--recovery", "-"], input: code).output
+        XCTAssertFalse(joined.contains("other screen"), "the recovery code needs no other screen: \(joined)")
         try assertSameRows(workshop)
         _ = try run(workshop, "laptop", ["keys", "a.sqlite", "check-recovery"], input: code)
         let (words, _) = try invitation(workshop)

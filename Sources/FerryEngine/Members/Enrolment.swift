@@ -25,7 +25,7 @@ public final class Enrolment: Sendable {
     public enum State: Equatable, Sendable {
         /// Not let in yet. The words are `nil` where a code is used.
         case waiting(words: String?)
-        /// Let in by a device; `nil`: by the recovery key. The device's screen shows the same words.
+        /// Let in by a device; `nil`: by the recovery key. After `.words` the device's screen shows the same words.
         case admitted(by: DeviceID?, words: String)
     }
 
@@ -130,6 +130,9 @@ public final class Enrolment: Sendable {
 
     /// Whether this device asks by a code.
     package var isByCode: Bool { claim?.way == .code }
+
+    /// Whether a person lets this device in, and compares the words of both screens.
+    package var isByWords: Bool { claim?.way == .words }
 
     /// What is wrong with this computer's clock, by the times of the members' records; `nil` where they do not tell.
     package func clockWarning() throws -> String? {
