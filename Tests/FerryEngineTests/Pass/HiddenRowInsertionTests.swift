@@ -48,7 +48,8 @@ final class HiddenRowInsertionTests: XCTestCase {
         XCTAssertEqual(try fleet.shell(0, "SELECT count(*) FROM span"), "0\n")
         try fleet.shell(0, "INSERT INTO span VALUES ('k', 1, 2, 'new')")
         try fleet.assertSettled("SELECT * FROM span", "k|1|2|new\n")
-        XCTAssertTrue(try lost(fleet, 0).contains("note: long work"), "\(try lost(fleet, 0))")
+        let found = try lost(fleet, 0)
+        XCTAssertTrue(found.contains("note: long work"), "\(found)")
     }
 
     /// A deleted row is seen by nobody and missed by nobody: an insertion under its key begins anew.
