@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerryStore
 import XCTest
 
 @testable import FerryEngine
