@@ -9,7 +9,7 @@ export SWIFT_BACKTRACE = enable=no
 EXAMPLES = $(patsubst %/Package.swift,%,$(wildcard Examples/*/Package.swift))
 
 .PHONY: help setup demo examples check test interface fuzz fuzz-bytes rosters simulate crash sanitize e2e ui remote transparency bench bench-documents bench-commands bench-instructions format lint docs build release \
-	static package package-test install clean
+	static package package-test walk install clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -140,9 +140,14 @@ package: ## Make a Debian package and a tarball of the static build, in .build-p
 	@Scripts/setup binutils valgrind xz-utils
 	@Scripts/package
 
-# BESIDE=.build/release/ferry measures another build in turns with the static one.
+# BESIDE=.build/release/ferry measures another build in turns with the static one. Where a tool cannot be installed, the script says so.
 package-test: ## Install and run the package and the tarball in a bare Debian (as root; SUITE=bookworm)
+	@Scripts/setup binutils xz-utils debootstrap mount || echo "package-test: not all tools are there" >&2
 	@Scripts/package-test $(if $(SUITE),--suite $(SUITE)) $(if $(BESIDE),--beside $(BESIDE))
+
+walk: ## Walk through the package in a bare Debian and a Chromium, and compare with Docs/Walk.md (as root; RENEW=1)
+	@Scripts/setup debootstrap mount chromium || echo "walk: not all tools are there" >&2
+	@Scripts/walk $(if $(RENEW),--renew)
 
 install: release ## Install the ferry command below PREFIX (/usr/local)
 	install -d "$(DESTDIR)$(PREFIX)/bin"

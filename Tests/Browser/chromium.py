@@ -143,6 +143,9 @@ class Chromium:
             self.call("Input.dispatchKeyEvent", **event)
 
     def picture(self, path, whole=False):
+        # Not in the middle of a transition. An endless one would never end.
+        self.value("""Promise.allSettled(document.getAnimations()
+            .filter((one) => one.effect.getComputedTiming().endTime < Infinity).map((one) => one.finished)).then(() => 1)""")
         parameters = {"format": "png"}
         if whole:
             size = self.call("Page.getLayoutMetrics")["cssContentSize"]

@@ -19,6 +19,7 @@ import urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from chromium import Chromium, Failure, program  # noqa: E402
+from views import LOOKS, open_page, show  # noqa: E402
 
 FERRY = os.path.abspath(sys.argv[1])
 PICTURES = os.path.abspath(sys.argv[sys.argv.index("--pictures") + 1]) if "--pictures" in sys.argv else None
@@ -143,23 +144,14 @@ CONTRAST = """(() => {
 })()"""
 
 
-def show(browser, view):
-    browser.value(f"location.hash = '#/{view}'; 1")
-    browser.until(
-        f"document.querySelector('main').dataset.shown === '#/{view}' && !document.querySelector('main').hasAttribute('aria-busy')",
-        f"the view {view or 'overview'}")
-
-
 def picture(browser, name, whole=False):
     if PICTURES:
         browser.picture(os.path.join(PICTURES, name + ".png"), whole)
 
 
 def look_at_every_view(browser):
-    for mode, width, height, dark, scale, mobile in [
-        ("light", 1180, 860, False, 1, False), ("dark", 1180, 860, True, 1, False), ("phone", 390, 760, False, 1, True),
-    ]:
-        browser.set(width, height, dark, scale, mobile)
+    for mode, look in LOOKS.items():
+        browser.set(**look)
         for view in VIEWS:
             show(browser, view)
             problems = browser.value(AUDIT)
@@ -348,8 +340,7 @@ def main():
         stack.callback(lambda: page.process.poll() is None and page.process.kill())
         with Chromium() as browser:
             browser.set()
-            browser.open(page.address)
-            browser.until("!!document.querySelector('h1')", "the page")
+            open_page(browser, page.address)
             check("token" not in browser.value("location.href"), "the token stays in the address")
             for step in [
                 lambda: look_at_every_view(browser), lambda: read_by_keyboard(browser), lambda: watch_news(browser, folder),
@@ -363,8 +354,7 @@ def main():
         watch.wait()
         with Chromium() as browser:
             browser.set()
-            browser.open(page.address)
-            browser.until("!!document.querySelector('h1')", "the page")
+            open_page(browser, page.address)
             lie_idle(browser, folder)
             lose_the_database(browser, folder)
             page.end(signal.SIGINT)
@@ -372,8 +362,7 @@ def main():
         reader = Page(path, "--read-only")
         with Chromium() as browser:
             browser.set()
-            browser.open(reader.address)
-            browser.until("!!document.querySelector('h1')", "the page")
+            open_page(browser, reader.address)
             for view in ["conflicts", "row/song/1"]:
                 show(browser, view)
                 check(browser.value("document.querySelectorAll('main .buttons, .timeline button').length") == 0, "a page to read alone acts")
