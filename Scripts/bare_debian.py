@@ -91,6 +91,8 @@ class BareRoot:
         self.path = pathlib.Path(tempfile.mkdtemp(prefix="ferry-bare-")).resolve()
         try:
             self.fill(suite, is_fresh)
+            # A folder of `mkdtemp` is for root alone, and so would be the users' root.
+            self.path.chmod(0o755)
             self.mount()
             self.try_chroot()
         except BaseException:
