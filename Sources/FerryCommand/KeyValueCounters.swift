@@ -19,16 +19,19 @@ struct KeyValueIncrement: DatabaseCommand {
     @Argument(help: "The counter.") var counter: String
     // A negative number looks like an unknown option.
     @Argument(parsing: .allUnrecognized, help: "By how much; 1 where it is left out.") var by: [String] = []
+
+    private var amounts: [String] { NegativeNumber.values(by) }
+
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if by.count > 1 || by.contains(where: { Int64($0) == nil }) {
+        if amounts.count > 1 || amounts.contains(where: { Int64($0) == nil }) {
             throw ValidationError("Give one integer by which to count, or none.")
         }
     }
 
     func perform(_ console: Console) throws {
-        let sum = try argument.keyValueStore().increment(counter, by: by.first.flatMap { Int64($0) } ?? 1)
+        let sum = try argument.keyValueStore().increment(counter, by: amounts.first.flatMap { Int64($0) } ?? 1)
         try CounterReport(counter: counter, value: sum).tell(console)
     }
 }

@@ -19,17 +19,19 @@ struct KeyValueSet: DatabaseCommand {
     @Argument(help: "The key.") var key: String
     @Argument(parsing: .allUnrecognized, help: "The value.") var value: [String]
 
+    private var values: [String] { NegativeNumber.values(value) }
+
     @Option(help: "What the value is: \(KeyValueType.allCases.map(\.rawValue).joined(separator: ", ")).")
     var type = KeyValueType.string
 
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if value.count != 1 { throw ValidationError("Give one value; quote it where it has spaces.") }
+        if values.count != 1 { throw ValidationError("Give one value; quote it where it has spaces.") }
     }
 
     func perform(_ console: Console) throws {
-        let value = try type.parse(value[0])
+        let value = try type.parse(values[0])
         try argument.keyValueStore().set(value, forKey: key)
         if console.isJSON { return try console.emit(KeyValueEntry(key, value)) }
         try console.say("\(Wording.oneLine(key)) is set.")

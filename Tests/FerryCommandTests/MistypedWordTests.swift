@@ -105,5 +105,8 @@ final class MistypedWordTests: XCTestCase {
         try workshop.fail("conflicts", "a.sqlite", "show", "depth", "-7", status: 1, code: "nothingFound")
         try workshop.succeed("kv", "a.sqlite", "set", "offset", "-5", "--type", "integer")
         XCTAssertEqual(try workshop.succeed("kv", "a.sqlite", "increment", "count", "-5").output, "-5\n")
+        XCTAssertEqual(try workshop.succeed("kv", "a.sqlite", "increment", "count", "--", "-5").output, "-10\n")
+        try workshop.succeed("kv", "a.sqlite", "set", "word", "--", "-dash")
+        XCTAssertEqual(try workshop.succeed("kv", "a.sqlite", "get", "word").output, "-dash\n")
     }
 }
