@@ -1,5 +1,6 @@
 import ArgumentParser
 import Ferry
+import FerryContainer
 
 extension JoinOptions.Rows: ExpressibleByArgument {}
 extension JoinOptions.Match: ExpressibleByArgument {}
@@ -183,8 +184,8 @@ struct JoinCommand: DatabaseCommand {
         try console.say()
         try console.say(
             "Only the integer keys say that \(Wording.count(assumed, "row", "rows")) here and in the container are the same: no "
-                + "\(argument.database)-ferry-keys of this container lies beside the database. Where both sides have inserted a row under "
-                + "the same integer, the two "
+                + "\(DatabaseFiles(of: argument.database).shownPath(.keys)) of this container lies beside the database. Where both "
+                + "sides have inserted a row under the same integer, the two "
                 + (report.dryRun
                     ? "would count as one." : "count as one; `ferry conflicts` has the values that are not shown."))
     }

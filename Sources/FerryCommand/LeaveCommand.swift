@@ -1,5 +1,6 @@
 import ArgumentParser
 import Ferry
+import FerryContainer
 import FerryDocuments
 import FerryMirror
 
@@ -47,17 +48,14 @@ struct LeaveCommand: DatabaseCommand {
         let replica: Replica
         do {
             replica = try Replica(path: argument.database)
-        } catch let error as FerryError where error.code == .storeIncomplete {
+        } catch let error as FerryError where error.code == .storeIncomplete || error.code == .notTracked {
             if try removeRemains(console) { return }
-            throw error
-        } catch let error as FerryError where error.code == .notTracked {
+            if error.code == .storeIncomplete { throw error }
             throw FerryError(
                 .notTracked, "The database belongs to no container: there is nothing to leave.",
                 path: argument.database, cause: error)
         }
         let name = Wording.shellWord(replica.identity.deviceName)
-        // A copy without a sync has no place in the container yet.
-        let hasOthers = try !replica.isCopied() && replica.devices().devices.count > 1
         let attachments = try replica.store.attachedContents().count
         var written: DiskFiles.Written?
         if let documents {
@@ -95,7 +93,7 @@ struct LeaveCommand: DatabaseCommand {
         try tell(askers: report.askers, console)
         if let keys = report.rememberedKeys {
             try console.say(
-                "\(argument.database)-ferry-keys says which rows are under integer keys now (\(Wording.grouped(keys))), for `ferry join` "
+                "\(DatabaseFiles(of: argument.database).shownPath(.keys)) says which rows are under integer keys now (\(Wording.grouped(keys))), for `ferry join` "
                     + "with `--match keys`. Remove the file where nobody joins again.")
         }
         if let failure = report.keysFailure {
@@ -108,19 +106,34 @@ struct LeaveCommand: DatabaseCommand {
                 Wording.count(report.unpublished, "change was", "changes were")
                     + " not published and will not reach the other devices.")
         }
-        if report.isTold == false {
-            console.warn("The folder is away, so nobody was told. On another device: `ferry devices … remove \(name)`.")
+        if let reason = report.untoldReason {
+            console.warn(
+                "Nobody was told that this device has left. \(reason) On another device: `ferry devices … remove \(name)`."
+            )
         }
-        if hasOthers, report.isTold == nil {
+        if report.hasOthers {
             console.hint("So that nothing is kept for it: `ferry devices … retire \(name)` on another device.")
         }
     }
 
-    /// Removes the remains after somebody dropped some of Ferry's tables: further tables, or Ferry's triggers.
+    /// Removes the remains after somebody dropped some of Ferry's tables: further tables, or Ferry's triggers. Also what an interrupted
+    /// `leave` left beside the database.
     private func removeRemains(_ console: Console) throws -> Bool {
-        guard let (triggers, tables, report) = try Replica.leaveRemains(path: argument.database) else { return false }
+        let remains: (triggers: Int, tables: Int, report: LeaveReport)?
+        do {
+            remains = try Replica.leaveRemains(path: argument.database, discardingDocuments: discardDocuments)
+        } catch var error as FerryError where error.code == .documentsPresent {
+            error.message += " On the command line: --discard-documents."
+            throw error
+        }
+        guard let (triggers, tables, report) = remains else { return false }
         if console.isJSON {
             try console.emit(report)
+            return true
+        }
+        if tables == 0 && triggers == 0 {
+            try console.say(
+                "\(argument.database) belongs to no container. Files of Ferry's beside the database went now.")
             return true
         }
         try console.say(

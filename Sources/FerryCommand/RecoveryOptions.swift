@@ -1,5 +1,6 @@
 import ArgumentParser
 import Ferry
+import FerryContainer
 import FerrySeal
 import Foundation
 
@@ -46,7 +47,14 @@ struct RecoveryOptions: ParsableArguments {
                     .invalidArgument, "There is a file at \(recoveryTo) already. Choose another one for the code.",
                     path: recoveryTo)
             }
-            return try Replica.refuseRecoveryCode(at: recoveryTo, inside: container)
+            try Replica.refuseRecoveryCode(at: recoveryTo, inside: container)
+            let folder = (realPath(recoveryTo) as NSString).deletingLastPathComponent
+            guard FileManager.default.fileExists(atPath: folder) else {
+                throw FerryError(
+                    .inputOutput, "There is no folder \(folder) for the code. Make the folder, or mount its disk.",
+                    path: folder)
+            }
+            return
         }
         guard !console.isJSON, isatty(STDOUT_FILENO) != 0 else {
             let name = ((database as NSString).lastPathComponent as NSString).deletingPathExtension + ".recovery"

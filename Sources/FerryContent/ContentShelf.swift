@@ -30,11 +30,16 @@ package final class ContentShelf: Sendable {
     }
 
     /// Uses the directory beside a database, present or not. Nothing is made before something is kept.
-    package init(
+    package convenience init(
         besideDatabase path: String, fileSystem: any FileSystem = PosixFileSystem(),
         random: any RandomSource = SystemRandom()
     ) {
-        root = path + "-ferry-content"
+        self.init(at: DatabaseFiles(of: path).path(.content), fileSystem: fileSystem, random: random)
+    }
+
+    /// Uses a directory, present or not.
+    package init(at root: String, fileSystem: any FileSystem, random: any RandomSource) {
+        self.root = root
         self.fileSystem = fileSystem
         self.random = random
     }
@@ -138,6 +143,9 @@ package final class ContentShelf: Sendable {
     }
 
     // MARK: Upkeep
+
+    /// Whether anything was ever kept here.
+    package func isThere() throws -> Bool { try fileSystem.item(at: root) == .directory }
 
     /// Removes everything, for a database on leaving the container.
     package func removeAll() throws {

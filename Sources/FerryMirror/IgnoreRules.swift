@@ -1,3 +1,4 @@
+import FerryContainer
 import FerryCore
 
 /// The files of a mirror without documents: litter of programs, and the names in `.ferryignore` at the top.
@@ -26,13 +27,15 @@ package struct IgnoreRules: Hashable, Sendable {
 
     /// Names without documents, for any text of the file: temporary files of editors, syncers and downloads, and litter of systems. Also
     /// the files of SQLite and Ferry beside a database.
-    private static let litter = [
-        ".ferry-mirror", ".DS_Store", "._*", "Thumbs.db", "desktop.ini", ".Spotlight-V100", ".Trashes",
-        ".fseventsd", "$RECYCLE.BIN", "~$*", ".~lock.*#", ".*.sw[a-p]", "*~", ".#*", "#*#", "4913", "*.crdownload",
-        "*.part", "*.partial", "*.download", ".goutputstream-*", ".nfs*", ".fuse_hidden*", ".syncthing.*.tmp",
-        "~syncthing~*", ".sync-*.db*", "*.sqlite-wal", "*.sqlite-shm", "*.sqlite-journal", "*.db-wal", "*.db-shm",
-        "*.db-journal", "*-ferry-content", "*-ferry-lock", "*-ferry-leader", "*-ferry-import",
-    ].compactMap { Rule(Array($0.utf8)) }
+    private static let litter =
+        [
+            ".ferry-mirror", ".DS_Store", "._*", "Thumbs.db", "desktop.ini", ".Spotlight-V100", ".Trashes",
+            ".fseventsd", "$RECYCLE.BIN", "~$*", ".~lock.*#", ".*.sw[a-p]", "*~", ".#*", "#*#", "4913", "*.crdownload",
+            "*.part", "*.partial", "*.download", ".goutputstream-*", ".nfs*", ".fuse_hidden*", ".syncthing.*.tmp",
+            "~syncthing~*", ".sync-*.db*", "*.sqlite-wal", "*.sqlite-shm", "*.sqlite-journal", "*.db-wal", "*.db-shm",
+            "*.db-journal",
+        ].compactMap { Rule(Array($0.utf8)) }
+        + [DatabaseFiles.Suffix.content, .lock, .leader, .unfinished].compactMap { Rule(Array("*\($0.rawValue)".utf8)) }
 
     /// Files removed with their folder, because a system makes the files anew wherever somebody looks.
     package static func isLitter(_ name: String) -> Bool {

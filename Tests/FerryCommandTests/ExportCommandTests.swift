@@ -171,4 +171,49 @@ final class ExportCommandTests: XCTestCase {
         try workshop.fail("export", "a.sqlite", "more.ferry", status: 75, code: "busy", mentioning: ".backup")
         XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("more.ferry")))
     }
+
+    func testAnExportRemovesWhatInterruptedExportsOfTheNameLeft() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        let (dead, living) = ("x.ferry.ferry-tmp-0123456789abcdef", "x.ferry.ferry-tmp-fedcba9876543210")
+        let others = ["x.ferry.ferry-tmp-notes", "y.ferry.ferry-tmp-0123456789abcdef"]
+        for name in [dead, living] + others { try Data("FRYA".utf8).write(to: URL(filePath: workshop.path(name))) }
+        // Whoever writes a file holds its lock.
+        let writer = open(workshop.path(living), O_RDONLY)
+        defer { close(writer) }
+        XCTAssertEqual(flock(writer, LOCK_EX | LOCK_NB), 0)
+        try workshop.succeed("export", "a.sqlite", "x.ferry")
+        let names = try FileManager.default.contentsOfDirectory(atPath: workshop.folder.path)
+        XCTAssertEqual(names.filter { $0.contains("ferry-tmp") }.sorted(), ([living] + others).sorted())
+    }
+
+    func testAnInterruptedExportLeavesNothing() throws {
+        let workshop = try Workshop()
+        try workshop.sql(
+            "a.sqlite",
+            """
+            CREATE TABLE t(id INTEGER PRIMARY KEY, x);
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)
+            INSERT INTO t SELECT i, hex(randomblob(20)) FROM n
+            """)
+        try workshop.succeed("init", "a.sqlite", "shared", "--open")
+        func leftovers() throws -> [String] {
+            try FileManager.default.contentsOfDirectory(atPath: workshop.folder.path)
+                .filter { $0.contains("ferry-tmp") }
+        }
+        for number in [SIGINT, SIGTERM] {
+            let process = workshop.process([Workshop.binary, "export", "a.sqlite", "x.ferry"])
+            process.standardError = FileHandle.nullDevice
+            process.standardOutput = FileHandle.nullDevice
+            try process.run()
+            let deadline = Date(timeIntervalSinceNow: 60)
+            while try leftovers().isEmpty, process.isRunning, deadline > Date() {}
+            kill(process.processIdentifier, number)
+            process.waitUntilExit()
+            XCTAssertEqual(process.terminationReason, .uncaughtSignal)
+            XCTAssertEqual(process.terminationStatus, number)
+            XCTAssertEqual(try leftovers(), [])
+            XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("x.ferry")))
+        }
+    }
 }

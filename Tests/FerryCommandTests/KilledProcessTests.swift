@@ -66,9 +66,13 @@ final class KilledProcessTests: XCTestCase {
     }
 
     /// Kills a command at every call that writes, or at as many as there is time for.
-    /// - Parameter prepare: makes `work/`, in which the command works; the container is `work/shared`.
+    /// - Parameters:
+    ///   - doneStatus: the status of the command where everything is done already; `nil`: a sync is needed then.
+    ///   - rest: what everything comes to; `nil`: the rows of all databases, and the devices.
+    ///   - prepare: makes `work/`, in which the command works; the container is `work/shared`. The keys are put back, too.
     private func kill(
-        _ command: [String], prepare: (Workshop) throws -> Void,
+        _ command: [String], doneStatus: Int32? = nil, rest: ((Workshop) throws -> [String])? = nil,
+        prepare: (Workshop) throws -> Void,
         file: StaticString = #filePath, line: UInt = #line
     ) throws {
         try skipUnlessPermitted()
@@ -76,9 +80,17 @@ final class KilledProcessTests: XCTestCase {
         try FileManager.default.createDirectory(atPath: shop.path("work"), withIntermediateDirectories: false)
         try prepare(shop)
         try FileManager.default.moveItem(atPath: shop.path("work"), toPath: shop.path("prepared"))
+        let rest = rest ?? self.rest
+        let hasKeys = FileManager.default.fileExists(atPath: shop.path("keys"))
+        if hasKeys {
+            try FileManager.default.moveItem(atPath: shop.path("keys"), toPath: shop.path("prepared-keys"))
+        }
         func begin() throws {
-            try? FileManager.default.removeItem(atPath: shop.path("work"))  // not there the first time
-            try FileManager.default.copyItem(atPath: shop.path("prepared"), toPath: shop.path("work"))
+            for (name, prepared) in [("work", "prepared"), ("keys", "prepared-keys")] {
+                try? FileManager.default.removeItem(atPath: shop.path(name))  // not there the first time
+                if name == "keys" && !hasKeys { continue }
+                try FileManager.default.copyItem(atPath: shop.path(prepared), toPath: shop.path(name))
+            }
         }
 
         try begin()
@@ -105,7 +117,7 @@ final class KilledProcessTests: XCTestCase {
             XCTAssertTrue(killed.status != 0 || call == "write", "\(context): it went on", file: file, line: line)
             // What a person does: the same again, and a sync where it is said to be done already.
             let again = try shop.run([Workshop.binary] + command)
-            if again.status != 0 {
+            if again.status != 0, again.status != doneStatus {
                 let sync = try shop.run([Workshop.binary, "sync", command[1]])
                 XCTAssertEqual(sync.status, 0, "\(context): \(again.errors)\(sync.errors)", file: file, line: line)
             }
@@ -155,6 +167,28 @@ final class KilledProcessTests: XCTestCase {
 
     func testJoin() throws {
         try kill(["join", "work/c.sqlite", "work/shared", "--name", "tablet"]) { try beginTwo($0) }
+    }
+
+    /// What `leave` leaves: a plain database without a key, and nothing of Ferry's beside it but the memory of the integer keys.
+    private func restOfLeaving(_ shop: Workshop) throws -> [String] {
+        let names = try FileManager.default.contentsOfDirectory(atPath: shop.path("work"))
+            .filter { $0.hasPrefix("a.sqlite-ferry") }
+        let keys = try? FileManager.default.contentsOfDirectory(atPath: shop.path("keys"))  // none of an open container
+        return try [
+            shop.sql("work/a.sqlite", "SELECT name FROM sqlite_schema WHERE name LIKE 'ferry%'"),
+            shop.rows("work/a.sqlite"),
+        ] + names.sorted() + (keys ?? []).sorted()
+    }
+
+    func testLeave() throws {
+        for options in [["--no-recovery"], ["--open"]] {
+            try kill(["leave", "work/a.sqlite"], doneStatus: 65, rest: restOfLeaving) { shop in
+                try shop.sql("work/a.sqlite", Workshop.music)
+                let made = try shop.run(
+                    [Workshop.binary, "init", shop.path("work/a.sqlite"), shop.path("work/shared")] + options)
+                XCTAssertEqual(made.status, 0, made.errors)
+            }
+        }
     }
 
     func testImport() throws {

@@ -54,6 +54,28 @@ final class LeaveCommandTests: XCTestCase {
         try workshop.fail("leave", "a.sqlite", status: 65, code: "notTracked")
     }
 
+    /// The process ended after Ferry's tables had gone.
+    func testLeavingRemovesFilesThatAnInterruptedLeaveLeft() throws {
+        let workshop = try Workshop()
+        try workshop.sql("a.sqlite", Workshop.music)
+        for directory in ["whole/aa", "pending", "partial"] {
+            try FileManager.default.createDirectory(
+                atPath: workshop.path("a.sqlite-ferry-content/" + directory), withIntermediateDirectories: true)
+        }
+        for name in ["lock", "leader"] { try Data().write(to: URL(filePath: workshop.path("a.sqlite-ferry-" + name))) }
+        let pack = workshop.path("a.sqlite-ferry-content/pending/00112233445566778899aabbccddeeff.pack")
+        try Data("pack".utf8).write(to: URL(filePath: pack))
+        try workshop.fail(
+            "leave", "a.sqlite", status: 65, code: "documentsPresent", mentioning: "--discard-documents")
+        XCTAssertTrue(FileManager.default.fileExists(atPath: pack))
+        let said = try workshop.succeed("leave", "a.sqlite", "--discard-documents").output
+        XCTAssertTrue(said.contains("Files of Ferry's beside the database went now."), said)
+        let names = try FileManager.default.contentsOfDirectory(atPath: workshop.folder.path)
+        XCTAssertEqual(names.sorted(), ["a.sqlite"])
+        try workshop.fail("leave", "a.sqlite", status: 65, code: "notTracked")
+        XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: workshop.folder.path), ["a.sqlite"])
+    }
+
     func testLeavingAsJSON() throws {
         let workshop = try Workshop()
         try workshop.begin()

@@ -74,6 +74,24 @@ final class SealedCommandTests: XCTestCase {
         XCTAssertEqual(told.map { $0["way"] as? String }, [nil, "code"])
     }
 
+    /// Leaving needs nobody's permission.
+    func testADatabaseWithoutItsKeyLeaves() throws {
+        for isFolderAway in [false, true] {
+            let workshop = try beginTwo()
+            if isFolderAway {
+                try FileManager.default.moveItem(atPath: workshop.path("shared"), toPath: workshop.path("away"))
+            }
+            let rows = try workshop.rows("b.sqlite")
+            let told = try run(workshop, "other", ["leave", "b.sqlite"]).errors
+            XCTAssertTrue(told.contains("Nobody was told that this device has left."), told)
+            XCTAssertTrue(told.contains("`ferry devices … remove phone`"), told)
+            XCTAssertFalse(told.contains("enrol"), told)
+            XCTAssertFalse(told.contains("relocate"), told)
+            XCTAssertEqual(try workshop.sql("b.sqlite", "SELECT name FROM sqlite_schema WHERE name LIKE 'ferry%'"), "")
+            XCTAssertEqual(try workshop.rows("b.sqlite"), rows)
+        }
+    }
+
     func testADeviceIsLetInByWords() throws {
         let workshop = try begin()
         let asked = try run(workshop, "phone", ["join", "b.sqlite", "shared", "--no-wait"], status: 75)

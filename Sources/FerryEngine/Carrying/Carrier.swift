@@ -43,7 +43,7 @@ public final class Carrier: Sendable {
     /// - Parameters:
     ///   - from: where the container is: a folder's path, or `s3://bucket/path?…`.
     ///   - to: the target place; a place without a container gets one.
-    /// - Throws: `invalidArgument` for a text that is no place, and for two equal places.
+    /// - Throws: `invalidArgument` for a text that is no place, for two equal places, and for a folder inside the other.
     public convenience init(from: String, to: String) throws {
         try self.init(from: from, to: to, environment: .live)
     }
@@ -52,6 +52,12 @@ public final class Carrier: Sendable {
         texts = BothSides(from: try Replica.fullPlace(from), to: try Replica.fullPlace(to))
         guard texts.from != texts.to else {
             throw FerryError(.invalidArgument, "Both places are the same. Name the one to carry to.", path: texts.to)
+        }
+        if let (outer, inner) = texts.nested {
+            throw FerryError(
+                .invalidArgument,
+                "\(inner) lies inside \(outer): a container would be carried into itself. Name a place outside.",
+                path: inner)
         }
         self.environment = environment
         places = BothSides(
@@ -151,6 +157,7 @@ public final class Carrier: Sendable {
                     return .new
                 }
             } else if try !isContainer(place) {
+                try Replica.refuseContainer(at: texts.to, environment)
                 return try prepare(place, source)
             }
         }
@@ -248,5 +255,15 @@ public final class Carrier: Sendable {
             }
         }
         return []
+    }
+}
+
+extension BothSides<String> {
+    /// The folder around the other folder, and the folder inside; `nil` for two places apart.
+    fileprivate var nested: (outer: String, inner: String)? {
+        if !from.hasPrefix("/") || !to.hasPrefix("/") { return nil }
+        if to.hasPrefix(from == "/" ? from : from + "/") { return (from, to) }
+        if from.hasPrefix(to == "/" ? to : to + "/") { return (to, from) }
+        return nil
     }
 }

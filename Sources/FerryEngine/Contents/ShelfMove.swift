@@ -10,6 +10,7 @@ extension Replica {
     /// - Throws: `contentNotHere` where the packs lie on another disk; the message says how to move them. Nothing is published then.
     func bringShelfAlong() throws {
         if store.path.isEmpty { return }
+        try bringAlongFromBesideLink()
         let path = Self.absolutePath(store.path)
         let former = try store.notedPath()
         if former == path { return }
@@ -22,6 +23,16 @@ extension Replica {
             }
         }
         try store.note(path: path)
+    }
+
+    /// Takes what an earlier version of Ferry kept beside the symbolic link that leads to the database.
+    private func bringAlongFromBesideLink() throws {
+        guard let root = DatabaseFiles(of: store.path).pathBesideLink(.content) else { return }
+        let old = ContentShelf(at: root, fileSystem: environment.fileSystem, random: environment.random)
+        guard try old.isThere() else { return }
+        try take(old)
+        // Contents that are fetched again, where the packs alone were taken.
+        if try old.isThere() { try old.removeAll() }
     }
 
     private func take(_ old: ContentShelf) throws {

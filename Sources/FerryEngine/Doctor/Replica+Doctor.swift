@@ -44,6 +44,14 @@ extension Replica {
             report.add(
                 .init(.fault, "clock", error.message, advice: "Set the date of this computer, and run `ferry sync`."))
         }
+        if let reason = reasonAgainstPlace() {
+            report.add(
+                .init(
+                    .fault, "database", reason.message,
+                    advice:
+                        "Nothing is lost: what is written here waits. Move the database with all files beside it, and run `ferry sync` "
+                        + "there.", file: reason.path))
+        }
         do {
             if let (reason, advice) = try reasonOutside() {
                 report.findings.removeAll { $0.subject == "folder" }
@@ -78,7 +86,9 @@ extension Replica {
             report.findings.removeAll { $0.subject == "folder" }
             report.add(
                 .init(
-                    .fault, "folder", error.message, advice: Self.advice(error.code), file: error.path))
+                    .fault, "folder", error.message,
+                    advice: try isLeavingWithoutKey(error) ? Self.adviceOfLeaving : Self.advice(error.code),
+                    file: error.path))
         } catch let error as FerryError where Self.isOfTheContainer(error.code) {
             // The last sync failed for the same reason.
             report.findings.removeAll { $0.subject == "folder" }
@@ -110,7 +120,7 @@ extension Replica {
             try checkMember(membership)
             return nil
         } catch let error as FerryError where error.code == .notMember {
-            if try isLeaving(membership) { return (error, "`ferry leave` ends what was begun. All rows stay.") }
+            if try isLeaving(membership) { return (error, Self.adviceOfLeaving) }
             let roster = membership.roster
             var advice = "All rows are here, also those that were not sent."
             let isOver = roster.members.isEmpty && roster.recovery == nil
@@ -121,6 +131,13 @@ extension Replica {
             }
             return (error, advice)
         }
+    }
+
+    private static let adviceOfLeaving = "`ferry leave` ends what was begun. All rows stay."
+
+    /// Whether `leave` was interrupted after it had removed the key.
+    private func isLeavingWithoutKey(_ error: FerryError) throws -> Bool {
+        try error.code == .keyMissing && store.leavingDevice() == identity.device
     }
 
     /// Whether the folder has this database's container, under another membership.

@@ -10,14 +10,16 @@ struct RememberedKeysFile {
     /// A longer file is not read, in bytes.
     static let maximumBytes = 1 << 30
 
-    static let suffix = "-ferry-keys"
-
     let path: String
+    /// Where an earlier version of Ferry wrote the file, for a database under the name of a symbolic link.
+    private let formerPath: String?
     let fileSystem: any FileSystem
 
     /// - Parameter databasePath: empty for a database in memory, where no such file exists.
     init(besideDatabase databasePath: String, _ fileSystem: any FileSystem) {
-        path = databasePath.isEmpty ? "" : databasePath + Self.suffix
+        let files = DatabaseFiles(of: databasePath)
+        path = files.path(.keys)
+        formerPath = files.pathBesideLink(.keys)
         self.fileSystem = fileSystem
     }
 
@@ -36,9 +38,9 @@ struct RememberedKeysFile {
     /// Reads the file; `nil` without a file, and for a file of a different container.
     /// - Throws: `damagedFile`.
     func read(of container: ContainerID) throws -> RememberedKeys? {
-        guard !path.isEmpty, let bytes = try fileSystem.readFile(at: path, maximumBytes: Self.maximumBytes) else {
-            return nil
-        }
+        guard let path = try present.first,
+            let bytes = try fileSystem.readFile(at: path, maximumBytes: Self.maximumBytes)
+        else { return nil }
         guard let keys = try? JSONDecoder().decode(RememberedKeys.self, from: Data(bytes)) else {
             throw FerryError(
                 .damagedFile,
@@ -48,7 +50,12 @@ struct RememberedKeysFile {
         return keys.container == container.description ? keys : nil
     }
 
-    func remove() throws {
-        if try !path.isEmpty && fileSystem.item(at: path) != .missing { _ = try fileSystem.removeFile(at: path) }
+    func remove() throws { for path in try present { _ = try fileSystem.removeFile(at: path) } }
+
+    /// The paths with a file, the present one first.
+    private var present: [String] {
+        get throws {
+            try [path, formerPath].compactMap { $0 }.filter { try !$0.isEmpty && fileSystem.item(at: $0) != .missing }
+        }
     }
 }

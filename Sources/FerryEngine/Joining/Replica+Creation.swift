@@ -153,13 +153,41 @@ extension Replica {
     }
 
     /// Refuses a live database inside the shared folder: the folder's syncer would tear the database apart.
-    static func refuseDatabase(at databasePath: String, inside containerPath: String) throws {
+    static func refuseDatabase(at databasePath: String, inside containerPath: String) throws(FerryError) {
         let database = absolutePath(databasePath)
         if !databasePath.isEmpty, database.hasPrefix(containerPath + "/") {
             throw FerryError(
                 .invalidArgument,
                 "The database lies inside the container's folder, where the folder's syncer would damage it. "
                     + "Move it out of \(containerPath).", path: database)
+        }
+    }
+
+    /// Why no sync is made where the database lies; `nil` where syncs are.
+    func reasonAgainstPlace() -> FerryError? {
+        do {
+            try Self.refuseDatabase(at: store.path, inside: identity.containerPath)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Refuses a new container inside the folder of another container, whose devices would take the new container's files for strays.
+    /// - Parameter path: the place of the new container; a place that is no folder is inside of no folder.
+    static func refuseContainer(at path: String, _ environment: ReplicaEnvironment) throws {
+        guard path.hasPrefix("/") else { return }
+        var folder = path
+        while folder != "/" {
+            folder = (folder as NSString).deletingLastPathComponent
+            let marker = (folder as NSString).appendingPathComponent(ContainerDescription.fileName)
+            guard case .file = try environment.fileSystem.item(at: marker) else { continue }
+            // Other programs have files of this name.
+            let isContainer = (try? environment.open(at: folder)) != nil
+            guard isContainer else { continue }
+            throw FerryError(
+                .invalidArgument,
+                "The new container would lie inside the container in \(folder). Choose a folder outside.", path: path)
         }
     }
 
@@ -198,15 +226,5 @@ extension Replica {
     }
 
     /// An absolute path without `.`, `..` and symbolic links, as far as the path exists.
-    static func absolutePath(_ path: String) -> String {
-        #if os(Linux)
-        // Every pass asks, and Foundation takes ten times as long. It removes `..` before it follows links, as realpath does not.
-        if path.hasPrefix("/"), !path.contains("/.."), let resolved = realpath(path, nil) {
-            defer { free(resolved) }
-            return String(cString: resolved)
-        }
-        #endif
-        let expanded = (path as NSString).expandingTildeInPath
-        return URL(fileURLWithPath: expanded).standardizedFileURL.resolvingSymlinksInPath().path
-    }
+    static func absolutePath(_ path: String) -> String { realPath(path) }
 }

@@ -51,6 +51,11 @@ extension Replica {
                 "The database at \(path) was deleted or moved away while it was kept in step. Put it back, or join with a "
                     + "new one (`ferry join`).", path: path)
         }
+        // The locks and the contents are those beside the former database.
+        guard DatabaseFiles(of: path).database == files.database else {
+            throw FerryError(
+                .databaseReplaced, "The link \(path) leads to another database now. Open the database again.", path: path)
+        }
         do {
             memory.forget()
             try store.reopen { connection in

@@ -39,6 +39,7 @@ package struct ReplicaSetup {
         let path = try Replica.fullPlace(containerPath)
         try Replica.refuseIfTracked(store, for: path)
         try Replica.refuseDatabase(at: store.path, inside: path)
+        try Replica.refuseContainer(at: path, environment)
         // Errors of the selection come before anything is made.
         let plan = try store.trackingPlan(selection)
         guard plan.tracked.contains(where: { !isFerryName($0.name) }) else {
@@ -159,8 +160,9 @@ package struct ReplicaSetup {
 
     /// Removes a database made and not filled by a join or an import.
     static func removeDatabase(at path: String) {
-        for suffix in ["", "-wal", "-shm", "-journal", "-ferry-lock"] {
-            try? FileManager.default.removeItem(atPath: path + suffix)  // mostly missing; the join's error says more
+        let files = DatabaseFiles(of: path)
+        for path in ["", "-wal", "-shm", "-journal"].map({ files.database + $0 }) + [files.path(.lock)] {
+            try? FileManager.default.removeItem(atPath: path)  // mostly missing; the join's error says more
         }
     }
 

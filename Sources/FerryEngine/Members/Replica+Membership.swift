@@ -50,6 +50,12 @@ extension Replica {
                     + "Its rows are here, and its changes wait. Put the key file back from a backup; or `ferry enrol` makes it a "
                     + "device of its own.", path: error.path ?? store.path, device: identity.device, cause: error)
         }
+        if try store.leavingDevice() == identity.device {
+            throw FerryError(
+                .keyMissing,
+                "This device has left the container, and its key is gone. Run `ferry leave` again: it was interrupted.",
+                path: store.path, device: identity.device)
+        }
         throw FerryError(
             .keyMissing,
             "This computer has no key for this database\(environment.keys.place.map { " in \($0)" } ?? ""): it was copied from another one, "

@@ -160,39 +160,4 @@ extension Replica {
         try refreshIdentity()
         try writeSnapshot(openContainer())
     }
-
-    // MARK: Leaving
-
-    /// Announces the departure of this device, and where the device's log ends.
-    /// - Returns: `nil` for an open container; false where nobody could be told: a member should remove the device.
-    func sayLeaving() throws -> Bool? {
-        guard identity.genesis != nil else { return nil }
-        // A copy without a sync has no ID yet: the original stays.
-        if try isCopied() { return true }
-        do {
-            var container = try openContainerAfresh()
-            // An interrupted attempt may have made the record without publishing it.
-            try publishRecords(container)
-            try learn(&container, isForced: true)
-            var membership = try requiredMembership()
-            let last = try store.newestOwnSegment()
-            let end = LogEnding(
-                sequence: last?.last ?? 0, time: last?.time ?? .zero,
-                checksum: last?.checksum ?? Checksum(high: 0, low: 0))
-            // After a crash, a database that was leaving and a database put back from a backup need different advice.
-            try store.note(leaving: membership.device)
-            try say([.leave(end)], &membership, container)
-            return true
-        } catch let error as FerryError where error.code == .notMember {
-            return true
-        } catch let error as FerryError where Self.isOfTheContainer(error.code) || error.code == .keyMissing {
-            return false
-        }
-    }
-
-    /// Forgets the keys of this device. A copy without a sync shares them with the original.
-    func forgetKeys() throws {
-        guard identity.genesis != nil, try !isCopied() else { return }
-        try environment.keys.remove(identity.device)
-    }
 }

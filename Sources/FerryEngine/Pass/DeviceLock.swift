@@ -12,10 +12,13 @@ import Darwin
 package struct DeviceLock: Sendable {
     /// The lock file's path.
     package let path: String
+    /// The database's real path.
+    private let database: String
 
     /// - Parameter databasePath: empty for an in-memory database, because no lock is needed there.
     package init(databasePath: String) {
-        path = databasePath.isEmpty ? "" : databasePath + "-ferry-lock"
+        let files = DatabaseFiles(of: databasePath)
+        (path, database) = (files.path(.lock), files.database)
     }
 
     /// Runs `body` while holding the lock.
@@ -23,14 +26,7 @@ package struct DeviceLock: Sendable {
     /// - Throws: `busy` if a second process holds the lock all this time.
     package func withLock<Result>(waitMilliseconds: Int = 30_000, _ body: () throws -> Result) throws -> Result {
         if path.isEmpty { return try body() }
-        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o644)
-        guard descriptor >= 0 else {
-            let error = SystemCallError(call: "open", number: errno)
-            throw FerryError(
-                .inputOutput,
-                "The lock file beside the database cannot be made: \(String(cString: strerror(error.number))). "
-                    + error.advice, path: path, detail: String(cString: strerror(error.number)))
-        }
+        let descriptor = try LockFile.open(path, besideDatabase: database)
         defer { close(descriptor) }
         try acquire(descriptor, waitMilliseconds)
         defer { flock(descriptor, LOCK_UN) }
@@ -56,6 +52,9 @@ package struct DeviceLock: Sendable {
             interval = min(interval * 2, 50)
         }
     }
+
+    /// Whether there is a lock file, held or not.
+    var isThere: Bool { !path.isEmpty && access(path, F_OK) == 0 }
 
     /// Removes the lock file.
     package func remove() { if !path.isEmpty { unlink(path) } }

@@ -17,11 +17,14 @@ import Darwin
 final class LeaderLock: Sendable {
     /// The lock file's path; empty for an in-memory database, because no second process can have such a database.
     let path: String
+    /// The database's real path.
+    private let database: String
     private let descriptor = Locked<Int32?>(nil)
 
     /// - Parameter databasePath: empty for an in-memory database.
     init(databasePath: String) {
-        path = databasePath.isEmpty ? "" : databasePath + "-ferry-leader"
+        let files = DatabaseFiles(of: databasePath)
+        (path, database) = (files.path(.leader), files.database)
     }
 
     deinit { release() }
@@ -50,20 +53,21 @@ final class LeaderLock: Sendable {
     /// if this object holds no lock at all.
     var isInPlace: Bool { descriptor.withLock { $0.map(isInPlace) ?? true } }
 
+    /// Whether there is a lock file, held or not.
+    var isThere: Bool { !path.isEmpty && access(path, F_OK) == 0 }
+
     /// Removes the lock file, for good.
     func remove() { if !path.isEmpty { unlink(path) } }
 
     private func openLocked() throws -> Int32? {
         while true {
-            let number = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o644)
-            guard number >= 0 else { throw failure("made") }
+            let number = try LockFile.open(path, besideDatabase: database)
             if flock(number, LOCK_EX | LOCK_NB) != 0 {
                 let reason = errno
                 close(number)
                 if reason == EWOULDBLOCK { return nil }
                 if reason == EINTR { continue }
-                errno = reason
-                throw failure("locked")
+                throw failure(reason)
             }
             if isInPlace(number) { return number }
             // The file was removed between opening and locking: the next process would lock a new file.
@@ -77,11 +81,11 @@ final class LeaderLock: Sendable {
             && held.st_dev == present.st_dev
     }
 
-    private func failure(_ what: String) -> FerryError {
-        let error = SystemCallError(call: "open", number: errno)
+    private func failure(_ reason: Int32) -> FerryError {
+        let error = SystemCallError(call: "flock", number: reason)
         return FerryError(
             .inputOutput,
-            "The lock file beside the database cannot be \(what): \(String(cString: strerror(error.number))). "
-                + error.advice, path: path, detail: String(cString: strerror(error.number)))
+            "The lock file beside the database cannot be locked: \(String(cString: strerror(reason))). "
+                + error.advice, path: path, detail: String(cString: strerror(reason)))
     }
 }

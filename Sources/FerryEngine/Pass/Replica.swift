@@ -14,6 +14,8 @@ public final class Replica: Sendable {
     public let store: Store
     package let environment: ReplicaEnvironment
     let lock: DeviceLock
+    /// The files beside the database, as of the opening.
+    let files: DatabaseFiles
     /// How long the container keeps files.
     let retention: RetentionSettings
     private let known: Locked<Known>
@@ -64,6 +66,7 @@ public final class Replica: Sendable {
         heads = HeadCache(clock: environment.clock)
         quiet = UnchangedLogs(clock: environment.clock)
         lock = DeviceLock(databasePath: store.path)
+        files = DatabaseFiles(of: store.path)
         shelf = ContentShelf(
             besideDatabase: store.path, fileSystem: environment.fileSystem, random: environment.random)
     }
@@ -239,73 +242,15 @@ public final class Replica: Sendable {
                 encoding: [changeset], container: identity.container, previous: previous, largeValues: settings, keep)
         }
     }
-
-    // MARK: Leaving
-
-    /// Stops tracking and removes every trace of Ferry from the database. The app's rows stay; published files stay in
-    /// the container for the remaining devices.
-    ///
-    /// - Parameter discardingDocuments: true: documents and attachments go, with their bytes on this device.
-    /// - Throws: `documentsPresent` where there are documents or attachments, and `discardingDocuments` is false: write them
-    ///   elsewhere first.
-    public func leave(discardingDocuments: Bool = false) throws -> LeaveReport {
-        try lock.withLock {
-            let statistics = try store.contentStatistics()
-            let documents = statistics?.contents ?? 0
-            if let statistics, documents > 0, !discardingDocuments {
-                throw FerryError(
-                    .documentsPresent,
-                    "The database has \(statistics.words). Their bytes go with Ferry's tables; rows keep the IDs of attachments. Say where "
-                        + "the bytes are to be written, or that they may go.")
-            }
-            let unpublished = try store.unpublishedCount()
-            let isTold = try sayLeaving()
-            try forgetKeys()
-            let keys = try rememberKeys()
-            let askers = try store.endTracking()
-            lock.remove()
-            LeaderLock(databasePath: store.path).remove()
-            try shelf.removeAll()
-            return LeaveReport(
-                path: identity.containerPath, unpublished: unpublished, askers: askers, isTold: isTold,
-                documents: documents > 0 ? documents : nil, rememberedKeys: keys.count,
-                keysFailure: keys.failure?.message)
-        }
-    }
-
-    /// Writes down the rows behind the integer keys, for the case that the database joins again.
-    /// - Returns: the number of rows, `nil` without a file; and the error if the file could not be written. Leaving keeps the rows all the
-    ///   same.
-    private func rememberKeys() throws -> (count: Int?, failure: FerryError?) {
-        let file = RememberedKeysFile(besideDatabase: store.path, environment.fileSystem)
-        do {
-            let keys = try store.rememberedKeys(in: identity.container, encode: segmentEncoding(for: identity))
-            return try (file.write(keys) ? keys.count : nil, nil)
-        } catch let error as FerryError {
-            return (nil, error)
-        }
-    }
-
-    /// Removes the remains after somebody dropped some or all of Ferry's tables.
-    /// - Returns: the numbers of removed triggers and tables, and the report; `nil` if nothing of Ferry's is left.
-    package static func leaveRemains(path: String) throws -> (triggers: Int, tables: Int, report: LeaveReport)? {
-        let store = try Store(path: path)
-        let lock = DeviceLock(databasePath: path)
-        return try lock.withLock {
-            guard let (triggers, tables, askers) = try store.removeRemains() else { return nil }
-            lock.remove()
-            LeaderLock(databasePath: path).remove()
-            return (triggers, tables, LeaveReport(path: "", unpublished: 0, askers: askers))
-        }
-    }
 }
 
 extension Store {
     static func untracked(_ path: String) -> FerryError {
         var message = "The database belongs to no container yet. Run `ferry init` or `ferry join` first."
-        if !path.isEmpty, FileManager.default.fileExists(atPath: path + RememberedKeysFile.suffix) {
+        let files = DatabaseFiles(of: path)
+        if !path.isEmpty, FileManager.default.fileExists(atPath: files.path(.keys)) {
             message =
-                "The database has left its container. \(path + RememberedKeysFile.suffix) says which rows its integer keys meant then: run "
+                "The database has left its container. \(files.shownPath(.keys)) says which rows its integer keys meant then: run "
                 + "`ferry join` with `--match keys` to join again, or remove the file."
         }
         return FerryError(.notTracked, message, path: path.isEmpty ? nil : path)

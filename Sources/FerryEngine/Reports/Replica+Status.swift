@@ -120,6 +120,7 @@ extension Replica {
             place.sealed = true
             place.problem = error.message
         }
+        if let reason = reasonAgainstPlace() { place.problem = place.problem ?? reason.message }
         return StatusReport(
             device: .init(id: identity.device.description, name: identity.deviceName),
             container: place,

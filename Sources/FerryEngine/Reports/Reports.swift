@@ -365,12 +365,20 @@ public struct LeaveReport: Codable, Equatable, Sendable {
     /// Whether the members of a sealed container were told; `false`: somebody should remove this device there. `nil` for an open
     /// container.
     public var isTold: Bool?
+    /// Why the members were not told, in a sentence.
+    package var untoldReason: String?
     /// How many documents and attachments went; `nil` without any.
     public var documents: Int?
     /// How many rows the file `<database>-ferry-keys` remembers for a later join by `--match keys`; `nil` without such a file.
     package var rememberedKeys: Int?
     /// Why that file could not be written. Integers alone tell rows then.
     package var keysFailure: String?
+    /// Whether an open container has further devices, which keep files for this device until somebody retires it.
+    package var hasOthers = false
+
+    private enum CodingKeys: String, CodingKey {
+        case path, unpublished, askers, isTold, untoldReason, documents, rememberedKeys, keysFailure
+    }
 }
 
 extension ContentStatistics {

@@ -39,7 +39,8 @@ final class SnapshotArchiveWriter {
         self.path = path
         self.sealing = sealing
         self.hasPacks = hasPacks
-        temporary = path + ".ferry-tmp-" + hexString(withUnsafeBytes(of: random.next().bigEndian, Array.init))
+        UnfinishedExport.removeLeftovers(of: path, fileSystem)
+        temporary = path + UnfinishedExport.infix + hexString(withUnsafeBytes(of: random.next().bigEndian, Array.init))
         var header = ByteWriter()
         header.write(contentsOf: ArchiveFile.magic)
         header.write(
@@ -52,12 +53,14 @@ final class SnapshotArchiveWriter {
             throw FerryError(.inputOutput, "The file \(temporary) cannot be written.", path: temporary)
         }
         self.handle = handle
+        UnfinishedExport.begin(temporary, handle.fileDescriptor)
         try handle.seekToEnd()
     }
 
     deinit {
         try? handle.close()  // a finished file was synchronized before
         if !isFinished { _ = try? fileSystem.removeFile(at: temporary) }  // the name marks a temporary file
+        UnfinishedExport.end(temporary)
     }
 
     /// Appends a chunk, or a part of a large value before the referring chunk, once.

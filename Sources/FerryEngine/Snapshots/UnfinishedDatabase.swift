@@ -13,8 +13,8 @@ struct UnfinishedDatabase {
 
     /// - Parameter place: the path of the whole database.
     init(of place: String) {
-        self.place = Replica.absolutePath(place)
-        path = self.place + "-ferry-import"
+        let files = DatabaseFiles(of: place)
+        (self.place, path) = (files.database, files.path(.unfinished))
     }
 
     /// Runs `body`, which makes the database, while no other process makes it. Removes an earlier attempt before, and the leftovers after.
@@ -47,19 +47,16 @@ struct UnfinishedDatabase {
                 .invalidArgument, "There is a file at \(place) already. Name one that is not there.", path: place)
         }
         // Of `leave`; nobody needs them before the database is there.
-        if FileManager.default.fileExists(atPath: path + Self.keysSuffix) {
-            try files.rename(path + Self.keysSuffix, to: place + Self.keysSuffix)
-        }
+        let keys = (made: DatabaseFiles(of: path).path(.keys), kept: DatabaseFiles(of: place).path(.keys))
+        if FileManager.default.fileExists(atPath: keys.made) { try files.rename(keys.made, to: keys.kept) }
         try files.rename(path, to: place)
         try files.synchronizeDirectory(at: (place as NSString).deletingLastPathComponent)
     }
 
-    private static let keysSuffix = RememberedKeysFile.suffix
-
     private func remove() {
         ReplicaSetup.removeDatabase(at: path)
-        for suffix in ["-ferry-content", Self.keysSuffix] {
-            try? FileManager.default.removeItem(atPath: path + suffix)  // mostly missing
+        for suffix in [DatabaseFiles.Suffix.content, .keys] {
+            try? FileManager.default.removeItem(atPath: DatabaseFiles(of: path).path(suffix))  // mostly missing
         }
     }
 }

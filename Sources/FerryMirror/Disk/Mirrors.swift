@@ -44,9 +44,9 @@ package struct Mirrors: Sendable {
     ) throws -> MirrorRecord {
         let identity = replica.identity
         let known = try list().first { $0.directory == Self.resolved(directory) || $0.directory == directory }
-        if known == nil || adopting { try make(directory) }
         let path = known?.directory ?? Self.resolved(directory)
         try check(path)
+        if known == nil || adopting { try make(directory) }
         let marker = MirrorMarker.read(path)
         if known != nil, marker == nil, !adopting { throw Self.unmarked(path) }
         let former = try former(marker, at: path)
@@ -164,7 +164,7 @@ package struct Mirrors: Sendable {
 
     /// The path without links on the way.
     private static func resolved(_ directory: String) -> String {
-        URL(fileURLWithPath: directory).resolvingSymlinksInPath().path
+        realPath(directory)
     }
 
     /// Refuses a directory around the database, or overlapping with the container, the secret keys or an existing mirror.

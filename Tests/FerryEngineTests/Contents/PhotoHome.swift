@@ -26,7 +26,7 @@ struct PhotoDevice {
     }
 
     var device: DeviceID { replica.identity.device }
-    var shelf: String { replica.store.path + "-ferry-content" }
+    var shelf: String { replica.shelf.root }
 
     func write(_ sql: String) throws { try replica.store.write { try $0.execute(sql) } }
     func rows(_ sql: String) throws -> [[FieldValue]] { try replica.store.read { try $0.rows(sql) } }

@@ -84,6 +84,7 @@ final class CrashPointTests: XCTestCase {
     func testRestoredBackup() throws { try interruptEverywhere(.restored) }
     func testCollection() throws { try interruptEverywhere(.collection) }
     func testLeaving() throws { try interruptEverywhere(.leaving) }
+    func testLeavingAlone() throws { try interruptEverywhere(.leavingAlone) }
     func testJoiningAgain() throws { try interruptEverywhere(.rejoining) }
     func testRollUpAndSnapshot() throws { try interruptEverywhere(.compaction) }
 

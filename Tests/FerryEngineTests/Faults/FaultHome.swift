@@ -183,8 +183,12 @@ final class FaultHome {
     @discardableResult
     func sync(_ index: Int) throws -> SyncReport { try replica(index).sync() }
 
-    /// Leaves, and closes the database.
+    /// Leaves, and closes the database. Removes the remains where the database has left already.
     func leave(_ index: Int) throws {
+        guard try isTracked(index) else {
+            _ = try Replica.leaveRemains(path: databasePath(index), environment: environment(index))
+            return
+        }
         let replica = try replica(index)
         _ = try replica.leave()
         replicas[index] = nil

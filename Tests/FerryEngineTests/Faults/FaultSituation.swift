@@ -11,6 +11,8 @@ struct FaultSituation: Sendable {
     var prepare: @Sendable (FaultHome) throws -> Void
     /// What the subject does.
     var act: @Sendable (FaultHome) throws -> Void
+    /// What else holds once everything is at rest.
+    var checkEnd: @Sendable (FaultHome, _ context: String) throws -> Void = { _, _ in }
 
     private static let subject = FaultHome.subject
     private static let peer = 1
@@ -208,7 +210,28 @@ struct FaultSituation: Sendable {
             try pair($0)
             try $0.write(subject, ownChanges)
             try settle($0)
-        }, act: { home in if try home.isTracked(subject) { try home.leave(subject) } })
+        }, act: { try $0.leave(subject) }, checkEnd: { try assertPlain($0, $1) })
+
+    /// Nobody else has ever used the container.
+    static let leavingAlone = FaultSituation(
+        name: "leaving alone",
+        prepare: { home in
+            try home.create(subject, try home.makeStore(subject, rows))
+            try home.sync(subject)
+        }, act: { try $0.leave(subject) }, checkEnd: { try assertPlain($0, $1) })
+
+    /// Nothing of Ferry's is left in the subject's database or beside the database, but for the file that joining again reads.
+    private static func assertPlain(_ home: FaultHome, _ context: String) throws {
+        XCTAssertFalse(try home.isTracked(subject), context)
+        let names = try home.openStore(subject).read {
+            try $0.rows("SELECT name FROM sqlite_schema WHERE name LIKE 'ferry%'")
+        }
+        XCTAssertEqual(names, [], context)
+        let path = home.databasePath(subject)
+        for suffix in ["-ferry-lock", "-ferry-leader"] {
+            XCTAssertFalse(FileManager.default.fileExists(atPath: path + suffix), context)
+        }
+    }
 
     static let rejoining = FaultSituation(
         name: "joining again after leaving",
@@ -263,7 +286,13 @@ extension FaultSituation {
     /// Does again what may have been interrupted, and syncs everybody until nothing is left to do.
     func settle(_ home: FaultHome, _ context: String) throws -> Rest {
         try act(home)
+        try checkEnd(home, context)
         let devices = try [Self.subject, Self.peer].filter(home.isTracked)
+        if devices.isEmpty {
+            return try Rest(
+                rows: Self.rows(of: home.openStore(Self.subject)), devices: home.container.devices().count,
+                standings: [])
+        }
         var (hasNews, rounds) = (true, 0)
         while hasNews && rounds < 10 {
             hasNews = false

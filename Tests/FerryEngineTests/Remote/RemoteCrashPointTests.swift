@@ -70,6 +70,7 @@ final class RemoteCrashPointTests: XCTestCase {
     func testRollUpAndSnapshot() throws { try interrupt(.compaction) }
 
     func testLeaving() throws { try interrupt(.leaving) }
+    func testLeavingAlone() throws { try interrupt(.leavingAlone) }
     func testJoiningAgain() throws { try interrupt(.rejoining) }
     func testRelocation() throws { try interrupt(.relocation) }
 

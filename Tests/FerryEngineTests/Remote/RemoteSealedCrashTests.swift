@@ -62,6 +62,7 @@ final class RemoteSealedCrashTests: XCTestCase {
     func testRenewing() throws { try interrupt(.renewing) }
     /// Where a request fails, the device leaves without a word, and says so: a member removes it.
     func testLeaving() throws { try interrupt(.leaving, by: [.killedBefore, .killedAfter]) }
+    func testLeavingOfTheLastMember() throws { try interrupt(.leavingLast, by: [.killedBefore, .killedAfter]) }
     func testCopying() throws { try interrupt(.copying) }
     func testSealing() throws { try interrupt(.sealing) }
     func testFoundingAnew() throws { try interrupt(.foundingAnew) }

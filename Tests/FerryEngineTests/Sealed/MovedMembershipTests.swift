@@ -138,13 +138,44 @@ final class MovedMembershipTests: XCTestCase {
 
     func testAnInterruptedLeaveIsToldToLeave() throws {
         let home = try twoDevices()
-        XCTAssertEqual(try home.replica(1).sayLeaving(), true)
+        XCTAssertEqual(try home.replica(1).sayLeaving().isTold, true)
         XCTAssertThrowsError(try home.replica(1).sync()) {
             XCTAssertTrue("\($0)".contains("Run `ferry leave` again"), "\($0)")
         }
         let findings = try home.replica(1).examine().findings.filter { $0.subject == "database" }
         XCTAssertTrue(findings.contains { $0.advice.contains("`ferry leave`") }, "\(findings)")
         XCTAssertFalse(findings.contains { $0.advice.contains("`ferry enrol`") }, "\(findings)")
+    }
+
+    func testAnInterruptedLeaveGoesOnWithoutTheKey() throws {
+        let home = try twoDevices()
+        XCTAssertEqual(try home.replica(1).sayLeaving().isTold, true)
+        try home.computers[1].keys.remove(home.device(1))
+        try home.reopen(1)
+        XCTAssertThrowsError(try home.replica(1).sync()) {
+            XCTAssertTrue("\($0)".contains("Run `ferry leave` again"), "\($0)")
+        }
+        let findings = try home.replica(1).examine().findings
+        XCTAssertTrue(findings.contains { $0.advice.contains("`ferry leave`") }, "\(findings)")
+        XCTAssertFalse(findings.contains { $0.advice.contains("`ferry enrol`") }, "\(findings)")
+        let report = try home.replica(1).leave()
+        XCTAssertEqual(report.isTold, true)
+        XCTAssertNil(report.untoldReason)
+        try home.settle([0])
+        XCTAssertEqual(try home.roster(0).members.count, 1)
+    }
+
+    /// The record was made before the crash, and the folder got it afterwards.
+    func testARecordThatWaitsIsPublishedWithoutTheKey() throws {
+        let home = try twoDevices()
+        home.files.inject(.kill, afterSteps: 0)
+        XCTAssertThrowsError(try home.replica(1).sayLeaving())
+        home.files.crash(losing: .nothing)
+        try home.computers[1].keys.remove(home.device(1))
+        try home.reopen(1)
+        XCTAssertEqual(try home.replica(1).leave().isTold, true)
+        try home.settle([0])
+        XCTAssertEqual(try home.roster(0).members.count, 1)
     }
 
     // MARK: Nobody is a member
@@ -155,7 +186,7 @@ final class MovedMembershipTests: XCTestCase {
         try home.invite(by: 0)
         try home.settle()
         for index in [1, 0] {
-            XCTAssertEqual(try home.replica(index).sayLeaving(), true)
+            XCTAssertEqual(try home.replica(index).sayLeaving().isTold, true)
         }
         let index = home.addComputer()
         XCTAssertEqual(home.failure { _ = try home.begin(index, .words) }, .codeRefused)

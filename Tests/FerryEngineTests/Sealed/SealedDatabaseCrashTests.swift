@@ -75,6 +75,7 @@ final class SealedDatabaseCrashTests: XCTestCase {
     func testRotating() throws { try interrupt(.rotating) }
     func testRenewing() throws { try interrupt(.renewing) }
     func testLeaving() throws { try interrupt(.leaving) }
+    func testLeavingOfTheLastMember() throws { try interrupt(.leavingLast) }
     func testCopying() throws { try interrupt(.copying) }
     func testSealing() throws { try interrupt(.sealing) }
     func testRemovingFilesOfTheOpenTime() throws { try interrupt(.removingFormerFiles) }

@@ -206,11 +206,55 @@ struct SealedFlow: Sendable {
         XCTAssertEqual(try home.roster(0).digest, try home.roster(1).digest)
     }
 
+    /// What `ferry leave` does, also where it was interrupted before.
+    private static func leave(_ home: SealedHome, _ index: Int) throws {
+        guard let replica = home.computers[index].replica else {
+            _ = try Replica.leaveRemains(path: home.databasePath(index), environment: home.environment(index))
+            return
+        }
+        let report = try replica.leave()
+        XCTAssertEqual(report.isTold, true)
+        try replica.store.close()
+        home.computers[index].replica = nil
+    }
+
+    /// The database is plain, and neither the key store nor the folder of the database has anything of Ferry's.
+    private static func assertPlain(_ home: SealedHome, _ index: Int) throws {
+        XCTAssertNil(home.computers[index].replica)
+        let store = try Store(path: home.databasePath(index), clock: home.clock)
+        let (names, rows) = try store.read {
+            (
+                try $0.rows("SELECT name FROM sqlite_schema WHERE name LIKE 'ferry%'"),
+                try $0.rows("SELECT name FROM item").map { $0[0].text }
+            )
+        }
+        try store.close()
+        XCTAssertEqual(names, [])
+        XCTAssertEqual(rows, ["first"])
+        XCTAssertEqual(try home.computers[index].keys.devices(), [])
+        let beside = try FileManager.default.contentsOfDirectory(atPath: home.folder.path)
+        XCTAssertEqual(beside.filter { $0.hasPrefix("db\(index).sqlite-ferry") }, [])
+    }
+
     static let leaving = SealedFlow(name: "leave", prepare: twoDevices) { home in
-        if let replica = home.computers[1].replica { _ = try replica.leave() }
+        try leave(home, 1)
     } check: { home in
-        home.computers[1].replica = nil
+        try assertPlain(home, 1)
         try home.assertAgreement([0], ["first"], members: 1)
+    }
+
+    static let leavingLast = SealedFlow(name: "leave of the last member") { home in
+        try home.found()
+        try home.write(0, "first")
+        try home.settle()
+    } act: { home in
+        try leave(home, 0)
+    } check: { home in
+        try assertPlain(home, 0)
+        // The recovery code lets the next device in.
+        home.addComputer()
+        try home.join(1, home.begin(1, .recovery(XCTUnwrap(home.recovery))))
+        try home.assertAgreement([1], ["first"], members: 1)
     }
 
     static let copying = SealedFlow(name: "copy") { home in

@@ -243,7 +243,7 @@ final class SealedHome {
 
     /// The number of directories of devices that no record names, as the first computer with a database sees it.
     func strangers() throws -> Int {
-        let roster = try roster(XCTUnwrap(computers.firstIndex { $0.replica != nil }))
+        let roster = try roster(XCTUnwrap(computers.firstIndex { $0.replica != nil }, "nobody has a database"))
         return try container.directories().filter { roster.isUnknown($0) }.count
     }
 

@@ -56,6 +56,22 @@ final class ReplacedDatabaseTests: XCTestCase {
         try fleet.assertEqual(texts)
     }
 
+    /// The lock and the contents would be those of the former database.
+    func testALinkThatLeadsToAnotherDatabaseIsNotFollowed() throws {
+        let fleet = try makeFleet("wal")
+        let (link, copy) = (fleet.databasePath(7), fleet.databasePath(8))
+        try fleet.shell(0, "VACUUM INTO '\(copy)'")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: fleet.databasePath(0))
+        let replica = try Replica(path: link)
+        _ = try replica.sync()
+        try FileManager.default.removeItem(atPath: link)
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: copy)
+        XCTAssertThrowsError(try replica.sync()) { error in
+            XCTAssertEqual((error as? FerryError)?.code, .databaseReplaced)
+            XCTAssertTrue("\(error)".contains("Open the database again"), "\(error)")
+        }
+    }
+
     func testABackupIsRenamedOverIt() throws {
         for journal in ["wal", "delete"] {
             try play(journal) { path, backup, _ in
