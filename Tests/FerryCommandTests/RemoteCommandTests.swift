@@ -52,6 +52,25 @@ final class RemoteCommandTests: XCTestCase {
         }
     }
 
+    func testInitWhereListingsLagMakesAContainerThatIsThere() throws {
+        for isSealed in [false, true] {
+            let (workshop, storage) = (try Workshop(), try StrictStorage())
+            try workshop.sql("a.sqlite", Workshop.music)
+            try storage.control(["lag": true])
+            try workshop.ferry(
+                over: storage, "init", "a.sqlite", storage.place(), "--name", "laptop",
+                isSealed ? "--no-recovery" : "--open")
+            for _ in 0..<2 { try workshop.ferry(over: storage, "sync", "a.sqlite") }
+            try storage.control(["lag": false])
+            try workshop.ferry(over: storage, "sync", "a.sqlite")
+            if isSealed { continue }
+            try workshop.ferry(over: storage, "join", "b.sqlite", storage.place(), "--name", "phone")
+            XCTAssertEqual(
+                try workshop.sql("b.sqlite", "SELECT count(*) FROM artist"),
+                try workshop.sql("a.sqlite", "SELECT count(*) FROM artist"))
+        }
+    }
+
     func testWatchesOverABucketKeepBothSidesInStepAlsoThroughFaults() throws {
         let (workshop, storage) = (try Workshop(), try StrictStorage())
         try begin(workshop, storage)

@@ -159,9 +159,8 @@ public final class Enrolment: Sendable {
         var found: [Enrolment] = []
         for device in try environment.keys.devices() {
             guard let file = try environment.keys.readable(device), file.container == container.id,
-                file.genesis == genesis.bytes, let bytes = try container.readClaim(of: device)
+                file.genesis == genesis.bytes, let claim = try claim(of: device, container)
             else { continue }
-            let claim = try Claim(decoding: bytes, container: container.id)
             switch way {
             case nil: break
             case .words: guard claim.way == .words else { continue }
@@ -175,6 +174,15 @@ public final class Enrolment: Sendable {
             found.append(Enrolment(path, file, claim, environment))
         }
         return found
+    }
+
+    /// A device's claim; `nil` without a claim, and for a damaged claim: somebody who asks again writes another.
+    private static func claim(of device: DeviceID, _ container: Container) throws -> Claim? {
+        do {
+            return try container.readClaim(of: device).map { try Claim(decoding: $0, container: container.id) }
+        } catch let error as FerryError where error.saysNothing {
+            return nil
+        }
     }
 
     /// The container without a seal.
@@ -456,7 +464,7 @@ public final class Enrolment: Sendable {
         guard membership.graph.count > 0 else {
             throw FerryError(
                 .fileNotThereYet,
-                "The first record of the container's membership has not arrived. Wait until the folder's syncer has brought it.",
+                "The first record of the container's membership has not arrived. Wait until it is there.",
                 path: container.backend.describe(""))
         }
         return membership
