@@ -109,7 +109,8 @@ struct LeaveCommand: DatabaseCommand {
                     + " not published and will not reach the other devices.")
         }
         if report.isTold == false {
-            console.warn("The folder is away, so nobody was told. On another device: `ferry devices … remove \(name)`.")
+            console.warn(
+                "The container is away, so nobody was told. On another device: `ferry devices … remove \(name)`.")
         }
         if hasOthers, report.isTold == nil {
             console.hint("So that nothing is kept for it: `ferry devices … retire \(name)` on another device.")

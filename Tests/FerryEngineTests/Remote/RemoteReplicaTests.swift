@@ -355,6 +355,26 @@ final class RemoteReplicaTests: XCTestCase {
         }
     }
 
+    /// Files of another container were copied here. Nobody knows a name of their device.
+    func testADeviceOfAnotherContainerIsNamedByItsIDAndIsToBeMovedAway() throws {
+        let home = try RemoteHome()
+        try home.addDevice()
+        try home.settle()
+        let device = DeviceID(high: 77, low: 1)
+        let head = Head(
+            container: ContainerID(high: 7, low: 7), device: device, deviceName: "stranger",
+            position: LogPosition(sequence: 3, time: .zero), writtenMilliseconds: home.clock.milliseconds(),
+            softwareVersion: "0.1.0")
+        home.storage.set("devices/\(device.hex)/head", try head.encoded())
+        XCTAssertEqual(try home.replicas[0].sync().waiting.map(\.device), [device.description])
+        let concern = try XCTUnwrap(home.replicas[0].status().concerns.first)
+        XCTAssertEqual(concern.device, device.description)
+        XCTAssertTrue(concern.message.hasPrefix(device.description + ": "), concern.message)
+        let finding = try XCTUnwrap(
+            home.replicas[0].examine().findings.first { $0.problem.contains("belongs to another container") })
+        XCTAssertTrue(finding.advice.contains("Move it away"), finding.advice)
+    }
+
     func testACopyOfADatabaseIsRecognizedBeforeAnythingIsPublished() throws {
         let home = try RemoteHome()
         for _ in 0..<2 { try home.addDevice() }
