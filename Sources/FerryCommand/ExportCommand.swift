@@ -129,8 +129,12 @@ struct ImportCommand: DatabaseCommand {
     @Argument(help: "The file that `ferry export` wrote.", completion: .file())
     var file: String
 
-    @Option(help: "The container's folder, which a new database joins.", completion: .directory)
+    @Option(
+        help: "The container that a new database joins: a folder, s3://bucket/path, or rclone:remote:path.",
+        completion: .directory)
     var container: String?
+
+    @OptionGroup var bucket: BucketOptions
 
     @Option(help: "What to call this device; the computer's name if left out.")
     var name: String?
@@ -150,6 +154,10 @@ struct ImportCommand: DatabaseCommand {
         if container == nil, enrolling.isForJoining {
             throw ValidationError("--code, --code-file, --remove-others and --no-wait go with --container.")
         }
+        if let container { try bucket.check(container) }
+        if container == nil, bucket.areSaid {
+            throw ValidationError("--endpoint and the other options of a bucket go with --container.")
+        }
         if documents != nil && discardDocuments { throw ValidationError("Choose --documents or --discard-documents.") }
         if documents != nil || discardDocuments, container != nil {
             throw ValidationError(
@@ -163,10 +171,15 @@ struct ImportCommand: DatabaseCommand {
         try console.say(sentence(report, console.style))
     }
 
+    /// The container's place as a single text, with the options included.
+    private var place: String? {
+        container.map { (try? bucket.location(of: $0).text) ?? $0 }  // `validate` has refused an unreadable place
+    }
+
     private var isThere: Bool { FileManager.default.fileExists(atPath: argument.database) }
 
     private func mergeInto(_ console: Console) throws -> ImportReport {
-        if let container, documents == nil, !discardDocuments, let replica = try replica(of: container) {
+        if let place, documents == nil, !discardDocuments, let replica = try replica(of: place) {
             // An earlier import made the database and was interrupted, or the option says what is so anyway.
             return try finish(replica, console)
         }
@@ -199,7 +212,7 @@ struct ImportCommand: DatabaseCommand {
     }
 
     private func makeDatabase(_ console: Console) throws -> ImportReport {
-        let enrolment = try container.flatMap { try enrolling.enrolment(in: $0, console) }
+        let enrolment = try place.flatMap { try enrolling.enrolment(in: $0, console) }
         let recovery = try container == nil ? enrolling.recoveryCode() : nil
         let replica: Replica?
         let report: ImportReport
@@ -208,7 +221,7 @@ struct ImportCommand: DatabaseCommand {
                 var setup = ReplicaSetup(progress: progress, enrolment: enrolment?.0)
                 setup.importedDocuments = choice(console)
                 return try setup.importDatabase(
-                    at: argument.database, from: file, containerPath: container, name: name, recovery: recovery)
+                    at: argument.database, from: file, containerPath: place, name: name, recovery: recovery)
             }
         } catch var error as FerryError where error.code == .documentsPresent {
             error.message += " On the command line: --documents DIR, or --discard-documents."

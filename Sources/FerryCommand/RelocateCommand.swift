@@ -53,7 +53,7 @@ struct RelocateCommand: DatabaseCommand {
         }
         if !report.behind.isEmpty {
             console.warn(
-                "The folder is an older copy, or is not synced yet: it lacks changes of \(Wording.list(report.behind)) that are "
+                "The place has an older copy, or is not synced yet: it lacks changes of \(Wording.list(report.behind)) that are "
                     + "known here.")
         }
         if report.isFormerThere {

@@ -105,7 +105,7 @@ struct SealCommand: DatabaseCommand {
         let report = try Replica(path: argument.database).removeFormerFiles(anyway: anyway)
         if console.isJSON { return try console.emit(report) }
         if report.cleaned.isEmpty && report.keptFiles.isEmpty {
-            return try console.say("Nothing from before the sealing is in the folder.")
+            return try console.say("Nothing from before the sealing is in the container.")
         }
         for removed in report.cleaned {
             try console.say(

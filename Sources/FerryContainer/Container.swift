@@ -283,10 +283,14 @@ package struct Container: Sendable {
     /// True if looking at all files costs no request (`ContainerBackend.answersFromListing`).
     package var answersFromListing: Bool { backend.answersFromListing }
 
-    /// Asks whether a device's head is still the known one.
+    /// Asks whether a device's head is still the known one. A head that cannot be read says nothing, as for `readHead(of:)`.
     package func recheckHead(of device: DeviceID) throws {
         let name = Self.headName(of: device)
-        try locating(device, name) { try backend.recheck(name) }
+        do {
+            try locating(device, name) { try backend.recheck(name) }
+        } catch let error as FerryError where error.isOfOneObject {
+            return
+        }
     }
 
     /// Says that segments of a device will be read soon, in this order. A hint.
@@ -301,7 +305,9 @@ package struct Container: Sendable {
     /// The place must know this process's deeds: ask by the container with which the device published.
     package func mayBeKnown(_ device: DeviceID) throws -> Bool {
         if backend.isUnanswered(below: Self.directory(of: device)) { return true }
-        return try !segments(of: device).isEmpty || readHead(of: device) != nil
+        if try !segments(of: device).isEmpty { return true }
+        // Others may have read a head that is damaged now, or cannot be read at the moment.
+        return try backend.list(Self.directory(of: device), after: nil).contains(Self.headFileName)
     }
 
     // MARK: Places
@@ -324,7 +330,7 @@ package struct Container: Sendable {
     }
 
     /// The path of a device's head below the directory of all devices.
-    package static func headPath(of device: DeviceID) -> String { device.hex + "/head" }
+    package static func headPath(of device: DeviceID) -> String { device.hex + "/" + headFileName }
 
     /// The path of the directory of a device's segments below the directory of all devices.
     package static func segmentsPath(of device: DeviceID) -> String { device.hex + "/segments" }
@@ -340,6 +346,7 @@ package struct Container: Sendable {
         devicesDirectory + "/" + segmentsPath(of: device)
     }
     static func headName(of device: DeviceID) -> String { devicesDirectory + "/" + headPath(of: device) }
+    private static let headFileName = "head"
 
     /// Adds the device and the path to errors of `body`.
     func locating<Result>(

@@ -88,6 +88,10 @@ package protocol ContainerBackend: Sendable {
     /// - Throws: `containerMissing` if the place cannot be reached.
     func refresh(_ depth: RefreshDepth) throws
 
+    /// How long until a missing file is asked for again that was announced or listed, in milliseconds; `nil` without such a file. Never in
+    /// a folder.
+    var nextLateMilliseconds: Int64? { get }
+
     /// Asks whether a file is still the known one. Before a publication that finds out whether a copy of the database is at work.
     func recheck(_ name: String) throws
 
@@ -128,6 +132,7 @@ extension ContainerBackend {
     package func describe(_ name: String) -> String { localPath(name) ?? name }
     package var answersFromListing: Bool { false }
     package var pageCount: Int { 1 }
+    package var nextLateMilliseconds: Int64? { nil }
 
     // A folder is its own listing, and reports its changes.
     package func refresh(_ depth: RefreshDepth) throws {}

@@ -24,8 +24,8 @@ package enum PartFile {
         if isIncomplete(file) {
             throw FerryError(
                 .fileNotThereYet,
-                "A part of a large value has not arrived whole yet (\(file.count) bytes so far); the folder's syncer has still to "
-                    + "bring the rest.")
+                "A part of a large value has not arrived whole yet (\(file.count) bytes so far); the rest has still to "
+                    + "arrive.")
         }
         let (body, _, checksum) = try SnapshotFile.decode(file, .part, container: container)
         guard checksum == part.checksum, body.count == part.count else {

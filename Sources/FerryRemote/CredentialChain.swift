@@ -7,8 +7,16 @@ import Foundation
 package protocol CredentialSource: Sendable {
     /// The credentials of now.
     /// - Parameter isRefused: true: the storage refused the last credentials, so new ones are needed.
-    /// - Throws: `credentialsMissing`. No message holds a secret.
+    /// - Throws: `credentialsMissing`; `busy` after `interrupt`. No message holds a secret.
     func credentials(at milliseconds: Int64, isRefused: Bool) throws -> S3Credentials
+
+    /// Ends programs that were asked for credentials: `credentials` throws. From any thread; later calls are as before.
+    func interrupt()
+}
+
+extension CredentialSource {
+    /// Nothing, where no program is asked.
+    package func interrupt() {}
 }
 
 /// The parts of the computer used by the chain.
@@ -17,19 +25,22 @@ struct CredentialSurroundings: Sendable {
     var home: String
     /// Reads a small text file; `nil` without the file.
     var readFile: @Sendable (_ path: String) -> String?
-    /// Runs a program, by words or by the shell, and returns the output; `nil` for an unknown program and after a
-    /// failure.
-    var run: @Sendable (_ words: [String]) -> String?
+    /// Runs a program, by words or by the shell.
+    var run: @Sendable (_ words: [String]) -> ChildProcess.Outcome
+    /// Ends running programs.
+    var interrupt: @Sendable () -> Void = {}
 
-    static let live = CredentialSurroundings(
-        variables: ProcessInfo.processInfo.environment,
-        home: homeDirectory(ProcessInfo.processInfo.environment),
-        readFile: { path in
-            guard let data = FileManager.default.contents(atPath: path), data.count <= ProfileFile.maximumBytes else {
-                return nil
-            }
-            return String(decoding: data, as: UTF8.self)
-        }, run: { ChildProcess.output(of: $0) })
+    static var live: CredentialSurroundings {
+        let processes = ChildProcess()
+        return CredentialSurroundings(
+            variables: ProcessInfo.processInfo.environment,
+            home: homeDirectory(ProcessInfo.processInfo.environment),
+            readFile: { path in
+                guard let data = FileManager.default.contents(atPath: path), data.count <= ProfileFile.maximumBytes
+                else { return nil }
+                return String(decoding: data, as: UTF8.self)
+            }, run: { processes.run($0) }, interrupt: { processes.interrupt() })
+    }
 }
 
 /// The usual places, in this order: the environment, the profile's keys, the profile's `credential_process`, and the
@@ -48,10 +59,12 @@ final class CredentialChain: CredentialSource {
 
     func credentials(at milliseconds: Int64, isRefused: Bool) throws -> S3Credentials {
         if !isRefused, let known = known.withLock({ $0 }), known.isUsable(at: milliseconds) { return known }
-        guard let found = find() else { throw missing }
+        guard let found = try find() else { throw missing }
         known.withLock { $0 = found }
         return found
     }
+
+    func interrupt() { surroundings.interrupt() }
 
     /// The region named by the environment or by the profile.
     var region: String? {
@@ -77,20 +90,59 @@ final class CredentialChain: CredentialSource {
         }
     }
 
-    private func find() -> S3Credentials? {
+    private func find() throws -> S3Credentials? {
         if profile == nil, let found = ofEnvironment { return found }
         let settings = settings
         if let key = settings["aws_access_key_id"], let secret = settings["aws_secret_access_key"], !key.isEmpty {
             return S3Credentials(accessKey: key, secretKey: secret, token: settings["aws_session_token"])
         }
-        if let command = settings["credential_process"], let text = surroundings.run(["/bin/sh", "-c", command]),
-            let found = Self.credentials(json: text)
-        {
-            return found
-        }
+        // The AWS command line would run the same helper.
+        if let command = settings["credential_process"], !command.isEmpty { return try ask(helper: command) }
         var words = ["aws", "configure", "export-credentials", "--format", "process"]
         if let profile { words += ["--profile", profile] }
-        return surroundings.run(words).flatMap(Self.credentials(json:))
+        switch surroundings.run(words) {
+        case .ended(status: 0, let output, _): return Self.credentials(json: output)
+        case .ended: return nil
+        case .tooLong(let seconds, let words):
+            throw silent("`aws`", "`aws` gave no answer in \(seconds) s", words)
+        case .interrupted: throw interrupted
+        }
+    }
+
+    /// Asks a profile's `credential_process`.
+    private func ask(helper command: String) throws -> S3Credentials {
+        let helper = Self.program(of: command)
+        let name = "the helper \(helper) of the profile \"\(profileName)\""
+        switch surroundings.run(["/bin/sh", "-c", command]) {
+        case .ended(status: 0, let output, let words):
+            if let found = Self.credentials(json: output) { return found }
+            throw silent(name, "\(helper) said something else than credentials", words)
+        case .ended(let status, _, let words): throw silent(name, "\(helper) ended with \(status)", words)
+        case .tooLong(let seconds, let words):
+            throw silent(name, "\(helper) gave no answer in \(seconds) s", words)
+        case .interrupted: throw interrupted
+        }
+    }
+
+    /// The program in a command line. Arguments may be secret.
+    static func program(of command: String) -> String {
+        let command = command.drop { $0 == " " }
+        guard let quote = command.first, quote == "\"" || quote == "'" else {
+            return String(command.prefix { $0 != " " && $0 != "\t" })
+        }
+        return String(command.dropFirst().prefix { $0 != quote })
+    }
+
+    private func silent(_ name: String, _ what: String, _ words: String) -> FerryError {
+        let said = RcloneAnswer.words(words)
+        return FerryError(
+            .credentialsMissing,
+            "No credentials for \(place): \(name) gave none. \(what)\(said.isEmpty ? "" : ": \(said)"). Run it by itself, and mend it.",
+            path: place, detail: what)
+    }
+
+    private var interrupted: FerryError {
+        FerryError(.busy, "The question for credentials was ended before the answer. Try again.", path: place)
     }
 
     private var ofEnvironment: S3Credentials? {
@@ -128,7 +180,8 @@ final class CredentialChain: CredentialSource {
         return FerryError(
             .credentialsMissing,
             "No credentials for \(place): looked \(environment)in the profile \"\(profileName)\" of ~/.aws, and asked `aws`. "
-                + "`aws configure --profile NAME` makes a profile; name it by --profile.", path: place)
+                + "`aws configure --profile NAME` makes a profile; name it by --profile of `ferry init` and `ferry join`, and later of "
+                + "`ferry relocate`.", path: place)
     }
 }
 

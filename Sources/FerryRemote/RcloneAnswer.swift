@@ -111,6 +111,12 @@ enum RcloneAnswer {
         return words(failure.error ?? "")
     }
 
+    /// Whether words of rclone's tell of a configuration that cannot be decrypted: without a password, or with a wrong one.
+    static func isAboutPassword(_ text: String) -> Bool {
+        let lower = text.lowercased()
+        return lower.contains("decrypt config") || lower.contains("rclone_config_pass")
+    }
+
     /// Makes rclone's words fit for a message: short, and on a single line. In an address, the part behind a question
     /// mark is cut off, because signatures stand there.
     static func words(_ text: String) -> String {

@@ -12,6 +12,8 @@ final class RcloneProcess: Sendable {
     static let oldestVersion = [1, 60]
     /// How long a start may take, in seconds.
     private static let startSeconds = 30.0
+    /// A dead connection comes a moment before the end of rclone is known, in seconds.
+    private static let endSeconds = 1.0
     /// The longest kept line of rclone's, in bytes.
     private static let maximumLineBytes = 4096
     /// Ends rclone once standard input is closed. Only rclone itself keeps standard error open, so the end of rclone is
@@ -73,13 +75,24 @@ final class RcloneProcess: Sendable {
     /// The last line of rclone's, for messages.
     var lastLine: String { lines.last }
 
+    /// Whether rclone has ended, or ends in a moment.
+    var hasEnded: Bool { lines.end(within: Self.endSeconds) }
+
     static func missing(_ reason: String) -> FerryError {
+        if RcloneAnswer.isAboutPassword(reason) { return passwordMissing() }
         let said = RcloneAnswer.words(reason)
         return FerryError(
             .containerMissing,
             "rclone cannot be started\(said.isEmpty ? "" : " (\(said))"). Is it installed, in version "
                 + "\(oldestVersion[0]).\(oldestVersion[1]) or later?",
             detail: said)
+    }
+
+    static func passwordMissing() -> FerryError {
+        FerryError(
+            .credentialsMissing,
+            "rclone's configuration has a password. Set RCLONE_CONFIG_PASS, or RCLONE_PASSWORD_COMMAND, to the right one."
+        )
     }
 
     /// The environment for rclone: the person's own variables, without those that would change the dialog with this
@@ -136,6 +149,16 @@ private final class Lines: @unchecked Sendable {
         defer { condition.unlock() }
         while address == nil, !isOver, condition.wait(until: end) {}
         return address
+    }
+
+    /// Waits for the end of rclone.
+    /// - Returns: false if rclone goes on after the deadline.
+    func end(within seconds: Double) -> Bool {
+        let end = Date(timeIntervalSinceNow: seconds)
+        condition.lock()
+        defer { condition.unlock() }
+        while !isOver, condition.wait(until: end) {}
+        return isOver
     }
 
     private func take(_ line: String) {

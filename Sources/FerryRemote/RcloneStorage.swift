@@ -220,7 +220,8 @@ package final class RcloneStorage: ObjectStorage {
         return try send(order, maximumBytes: maximumBytes, "")
     }
 
-    /// Sends a request. If rclone has ended, starts rclone again, once. Every request can be repeated.
+    /// Sends a request, and repeats the request once after a dead connection. If rclone has ended, starts rclone again. Every request can be
+    /// repeated.
     private func send(_ order: Order, maximumBytes: Int, _ key: String) throws -> HTTPResponse {
         var process = try running()
         for attempt in 1...2 {
@@ -239,12 +240,26 @@ package final class RcloneStorage: ObjectStorage {
                         .busy, "A request to rclone was ended before the answer. Try again.", path: describe(key))
                 case .missingLibrary: throw missingLibrary(error)
                 default:
-                    guard attempt == 1 else { throw RcloneProcess.missing(process.lastLine) }
-                    process = try restarted(after: process)
+                    let hasEnded = process.hasEnded
+                    guard attempt == 1 else {
+                        throw hasEnded ? RcloneProcess.missing(process.lastLine) : broken(error, process.lastLine, key)
+                    }
+                    if hasEnded { process = try restarted(after: process) }
                 }
             }
         }
         throw RcloneProcess.missing(process.lastLine)
+    }
+
+    /// The failure of a transfer by an rclone that runs.
+    private func broken(_ failure: HTTPFailure, _ lastLine: String, _ key: String) -> FerryError {
+        let said = RcloneAnswer.words(lastLine)
+        let what = failure.reason + (said.isEmpty ? "" : "; rclone's last words: " + said)
+        return FerryError(
+            key.isEmpty ? .containerMissing : .inputOutput,
+            "rclone did not bring the answer for \(describe(key)) to its end (\(what)). "
+                + (key.isEmpty ? "Check the network and the remote." : "Try again later."), path: describe(key),
+            detail: what)
     }
 
     private func running() throws -> RcloneProcess {
@@ -310,12 +325,7 @@ package final class RcloneStorage: ObjectStorage {
                 "rclone has no remote \(location.remote). `rclone config` makes one; `rclone listremotes` lists all.",
                 path: describe(""))
         }
-        if says("decrypt config", "decrypt configuration") {
-            return FerryError(
-                .credentialsMissing,
-                "rclone's configuration has a password. Set RCLONE_CONFIG_PASS, or RCLONE_PASSWORD_COMMAND.",
-                path: describe(""))
-        }
+        if RcloneAnswer.isAboutPassword(said) { return RcloneProcess.passwordMissing() }
         if says("quota exceeded", "quotaexceeded", "no space left", "insufficient storage", "storage full") {
             return FerryError(
                 .inputOutput, "\(location.remote) is full (\(said)). Changes wait until there is room.",
@@ -324,7 +334,7 @@ package final class RcloneStorage: ObjectStorage {
         if says("ratelimit", "rate limit", "too many requests", "slow down", "slowdown") {
             return FerryError(
                 .containerMissing,
-                "\(location.remote) asks for fewer requests (\(said)). Changes are kept, and tried again later.",
+                "\(location.remote) asks for fewer requests (\(said)). Try again later.",
                 path: describe(key), detail: said)
         }
         if says("accessdenied", "access denied", "permission denied", "forbidden", "unauthorized", "invalid_grant")

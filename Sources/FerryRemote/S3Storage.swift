@@ -20,6 +20,11 @@ package final class S3Storage: ObjectStorage {
     /// command waits for half a minute, and not for half a minute with each of its requests.
     static let afterSilenceMilliseconds: Int64 = 30_000
     static let shortSilenceSeconds = 3
+    /// After a silence about an object: how long a request for an object waits for the short time only, in milliseconds, though the storage
+    /// answers otherwise.
+    static let afterObjectSilenceMilliseconds: Int64 = 600_000
+    /// How long the attempts at a request may pause altogether, in milliseconds.
+    static let longestPauseMilliseconds = 30_000
 
     private let location: S3Location
     private let source: any CredentialSource
@@ -37,6 +42,12 @@ package final class S3Storage: ObjectStorage {
         var takesConditions = true
         /// Until when a further request waits for a short time only, in milliseconds since the Unix epoch; `nil` after an answer.
         var silentUntil: Int64?
+        /// Until when a read of an object waits for a short time only, whatever answers come.
+        var objectsSilentUntil: Int64 = .min
+
+        func isSilent(_ call: Call, at now: Int64) -> Bool {
+            silentUntil.map { now < $0 } ?? false || call.readsObject && now < objectsSilentUntil
+        }
     }
 
     package let traits = StorageTraits()
@@ -105,6 +116,7 @@ package final class S3Storage: ObjectStorage {
         call.maximumBytes = maximumBytes
         let response = try send(call)
         switch response.status {
+        case 200 where response.body.count > maximumBytes: throw tooLong(call)
         case 200: return .found(bytes: response.body, tag: try self.tag(response, call))
         case 304: return .same
         case 404 where S3Answer.failure(response.body).code != "NoSuchBucket": return .absent
@@ -168,6 +180,9 @@ package final class S3Storage: ObjectStorage {
         var isConditional = false
         var maximumBytes = S3Answer.maximumErrorBytes
 
+        /// True for a read of an object beside the marker.
+        var readsObject: Bool { method == "GET" && !key.isEmpty && key != ContainerDescription.fileName }
+
         init(_ method: String, key: String) {
             self.method = method
             self.key = key
@@ -176,7 +191,7 @@ package final class S3Storage: ObjectStorage {
 
     /// Sends a request until an answer is final.
     func send(_ call: Call) throws -> HTTPResponse {
-        var (attempt, isRefused, corrections) = (1, false, Set<String>())
+        var (attempt, isRefused, corrections, paused) = (1, false, Set<String>(), 0)
         let start = retryPause.interruptions
         while true {
             let credentials = try source.credentials(at: clock.milliseconds(), isRefused: isRefused)
@@ -186,10 +201,13 @@ package final class S3Storage: ObjectStorage {
                 response = try perform(call, credentials)
             } catch {
                 // A connection may have died unnoticed, so a silent storage is asked again, for a short time and once.
-                let isRepeated = error.kind == .silent && noteSilence()
+                let isRepeated = error.kind == .silent && noteSilence(call)
                 guard [.unreachable, .silent].contains(error.kind), !isRepeated, attempt < Self.maximumAttempts,
-                    pause(attempt, nil, since: start)
-                else { throw failure(error, call) }
+                    pause(attempt, nil, &paused, since: start)
+                else {
+                    if attempt > 1, error.kind == .silent { noteSilentObject(call) }
+                    throw failure(error, call)
+                }
                 attempt += 1
                 continue
             }
@@ -198,8 +216,7 @@ package final class S3Storage: ObjectStorage {
             switch S3Verdict(response, isConditional: call.isConditional) {
             case .answer: return response
             case .again:
-                guard attempt < Self.maximumAttempts,
-                    pause(attempt, response.headers["retry-after"].flatMap { Int($0) }, since: start)
+                guard attempt < Self.maximumAttempts, pause(attempt, Self.retryAfter(response), &paused, since: start)
                 else { return response }
                 attempt += 1
             case .withoutCondition:
@@ -236,21 +253,32 @@ package final class S3Storage: ObjectStorage {
         headers.append(("authorization", authorization))
         var request = HTTPRequest(
             call.method, address.url(path, S3Signature.canonicalQuery(call.query)), headers: headers, body: call.body)
-        if isSilent { request.silenceSeconds = Self.shortSilenceSeconds }
+        if isSilent(call) { request.silenceSeconds = Self.shortSilenceSeconds }
         return try transport.perform(
             request, maximumBytes: max(call.maximumBytes, S3Answer.maximumErrorBytes))
     }
 
-    private var isSilent: Bool { state.withLock { $0.silentUntil }.map { clock.milliseconds() < $0 } ?? false }
+    private func isSilent(_ call: Call) -> Bool {
+        let now = clock.milliseconds()
+        return state.withLock { $0.isSilent(call, at: now) }
+    }
 
-    /// - Returns: true if the storage counted as silent already.
-    private func noteSilence() -> Bool {
+    /// - Returns: true if the storage, or its objects, counted as silent already.
+    private func noteSilence(_ call: Call) -> Bool {
         let now = clock.milliseconds()
         return state.withLock { state in
-            let wasSilent = state.silentUntil.map { now < $0 } ?? false
+            let wasSilent = state.isSilent(call, at: now)
             state.silentUntil = now + Self.afterSilenceMilliseconds
             return wasSilent
         }
+    }
+
+    /// Records that an object got no answer in the whole time. After a short wait alone nothing is recorded, so from time to time an object
+    /// gets the whole time.
+    private func noteSilentObject(_ call: Call) {
+        guard call.readsObject else { return }
+        let end = clock.milliseconds() + Self.afterObjectSilenceMilliseconds
+        state.withLock { $0.objectsSilentUntil = end }
     }
 
     private func note(_ response: HTTPResponse) {
@@ -261,17 +289,28 @@ package final class S3Storage: ObjectStorage {
     }
 
     /// Waits before the next attempt.
-    /// - Returns: false after an interruption: no further attempt is wanted.
-    private func pause(_ attempt: Int, _ retryAfterSeconds: Int?, since start: Int) -> Bool {
+    /// - Parameters:
+    ///   - retryAfter: the wait that the storage asks for, in seconds.
+    ///   - paused: the pauses of the request so far, in milliseconds.
+    /// - Returns: false after an interruption, and where the pauses would be too long: no further attempt is wanted.
+    private func pause(_ attempt: Int, _ retryAfter: Int?, _ paused: inout Int, since start: Int) -> Bool {
         let longest = min(Self.firstWaitMilliseconds << (attempt - 1), Self.longestWaitMilliseconds)
-        let least = min(max(retryAfterSeconds ?? 0, 0), 60) * 1000
+        let least = min(retryAfter ?? 0, Self.longestPauseMilliseconds) * 1000
         let milliseconds = max(Int(random.next() % UInt64(longest + 1)), least)
+        paused += milliseconds
+        if paused > Self.longestPauseMilliseconds { return false }
         guard let wait else { return retryPause.wait(milliseconds: milliseconds, since: start) }
         wait(milliseconds)
         return retryPause.interruptions == start
     }
 
+    /// The wait that a storage asks for, in seconds; `nil` without such a wish.
+    private static func retryAfter(_ response: HTTPResponse) -> Int? {
+        response.headers["retry-after"].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
+    }
+
     package func interrupt() {
+        source.interrupt()
         retryPause.interrupt()
         transport.interrupt()
     }
@@ -290,12 +329,9 @@ package final class S3Storage: ObjectStorage {
             return FerryError(
                 .containerMissing,
                 "The certificate of \(service) is not trusted (\(failure.reason)). Where it is your own, name its authority: "
-                    + "--ca-file.", path: describe(""), detail: failure.reason)
-        case .tooLong:
-            return FerryError(
-                .limitExceeded,
-                "\(describe(call.key)) is longer than \(call.maximumBytes) bytes; no more are read there.",
-                path: describe(call.key))
+                    + "--ca-file of `ferry init` and `ferry join`, and later of `ferry relocate`.", path: describe(""),
+                detail: failure.reason)
+        case .tooLong: return tooLong(call)
         case .interrupted:
             return FerryError(
                 .busy, "A request to \(service) was ended before the answer. Try again.", path: describe(""))
@@ -308,6 +344,12 @@ package final class S3Storage: ObjectStorage {
                 .inputOutput, "\(service) cannot be asked: \(failure.reason).", path: describe(""),
                 detail: failure.reason)
         }
+    }
+
+    private func tooLong(_ call: Call) -> FerryError {
+        FerryError(
+            .limitExceeded, "\(describe(call.key)) is longer than \(call.maximumBytes) bytes; no more are read there.",
+            path: describe(call.key))
     }
 
     /// Whose key is used, for a sentence.
@@ -328,8 +370,8 @@ package final class S3Storage: ObjectStorage {
         if code == "RequestTimeTooSkewed" || response.status == 403 && offset.magnitude > Self.clockMilliseconds {
             return FerryError(
                 .accessDenied,
-                "This computer's clock is \(offset.magnitude / 60_000) minutes \(offset > 0 ? "behind" : "ahead of") "
-                    + "\(location.serviceName)'s. Requests are signed with its time; set the date here, or your changes count as "
+                "This computer's clock is \(StorageExamination.span(milliseconds: offset)) "
+                    + "\(offset > 0 ? "behind" : "ahead of") \(location.serviceName)'s. Requests are signed with its time; set the date here, or your changes count as "
                     + "\(offset > 0 ? "older" : "newer") than they are.", path: describe(""))
         }
         switch (response.status, code) {
@@ -348,6 +390,11 @@ package final class S3Storage: ObjectStorage {
                 .accessDenied,
                 "\(location.serviceName) refuses the session token of the access key \(owner)(\(what)): it is over, or wrong. Sign in "
                     + "again, or name lasting credentials.", path: describe(""), detail: what)
+        // Ceph's gateway says so by 403.
+        case (507, _), (_, "QuotaExceeded"), (_, "storage_cap_exceeded"):
+            return FerryError(
+                .inputOutput, "\(location.bucket) is full (\(what)): there is no room. Changes wait until there is.",
+                path: describe(call.key), detail: what)
         case (401, _), (403, _):
             let profile = location.profile.map { "of profile \"\($0)\" " } ?? ""
             return FerryError(
@@ -357,15 +404,13 @@ package final class S3Storage: ObjectStorage {
                 path: describe(call.key), detail: what)
         case (301, _), (307, _):
             return FerryError(
-                .containerMissing, "\(location.bucket) is in another region. Name it: --region.", path: describe(""))
+                .containerMissing,
+                "\(location.bucket) is in another region. Name it: --region of `ferry init` and `ferry join`, and later of "
+                    + "`ferry relocate`.", path: describe(""))
         case (429, _), (503, _):
             return FerryError(
                 .containerMissing,
-                "\(location.serviceName) asks for fewer requests (\(what)). Changes are kept, and tried again later.",
-                path: describe(call.key), detail: what)
-        case (507, _), (_, "QuotaExceeded"), (_, "storage_cap_exceeded"):
-            return FerryError(
-                .inputOutput, "\(location.bucket) is full (\(what)). Changes wait until there is room.",
+                "\(location.serviceName) asks for fewer requests (\(what)\(Self.retryWish(response))). Try again later.",
                 path: describe(call.key), detail: what)
         default:
             return FerryError(
@@ -373,6 +418,10 @@ package final class S3Storage: ObjectStorage {
                 "\(location.serviceName) cannot \(Self.verb(call.method, call.key)) \(describe(call.key)): \(what). "
                     + "Try again later.", path: describe(call.key), detail: what)
         }
+    }
+
+    private static func retryWish(_ response: HTTPResponse) -> String {
+        retryAfter(response).map { ", for \($0) s" } ?? ""
     }
 
     private static func verb(_ method: String, _ key: String) -> String {

@@ -52,6 +52,40 @@ final class RemoteCommandTests: XCTestCase {
         }
     }
 
+    func testImportJoinsABucketByTheSameOptions() throws {
+        let (workshop, storage) = (try Workshop(), try StrictStorage())
+        try begin(workshop, storage)
+        try workshop.ferry(over: storage, "export", "a.sqlite", "backup.ferry")
+        let options = ["--container", "s3://music-bucket/music", "--endpoint", storage.endpoint, "--region", "eu-1"]
+        let outcome = try workshop.run(
+            [Workshop.binary, "import", "new.sqlite", "backup.ferry", "--json"] + options,
+            environment: storage.environment)
+        XCTAssertEqual(outcome.status, 0, outcome.errors)
+        XCTAssertEqual(try outcome.json()["outcome"] as? String, "joined")
+        try workshop.ferry(over: storage, "sync", "new.sqlite")
+        let wrong = try workshop.run([Workshop.binary, "import", "c.sqlite", "backup.ferry", "--region", "eu-1"])
+        XCTAssertEqual(wrong.status, 64, wrong.errors)
+    }
+
+    func testInitWhereListingsLagMakesAContainerThatIsThere() throws {
+        for isSealed in [false, true] {
+            let (workshop, storage) = (try Workshop(), try StrictStorage())
+            try workshop.sql("a.sqlite", Workshop.music)
+            try storage.control(["lag": true])
+            try workshop.ferry(
+                over: storage, "init", "a.sqlite", storage.place(), "--name", "laptop",
+                isSealed ? "--no-recovery" : "--open")
+            for _ in 0..<2 { try workshop.ferry(over: storage, "sync", "a.sqlite") }
+            try storage.control(["lag": false])
+            try workshop.ferry(over: storage, "sync", "a.sqlite")
+            if isSealed { continue }
+            try workshop.ferry(over: storage, "join", "b.sqlite", storage.place(), "--name", "phone")
+            XCTAssertEqual(
+                try workshop.sql("b.sqlite", "SELECT count(*) FROM artist"),
+                try workshop.sql("a.sqlite", "SELECT count(*) FROM artist"))
+        }
+    }
+
     func testWatchesOverABucketKeepBothSidesInStepAlsoThroughFaults() throws {
         let (workshop, storage) = (try Workshop(), try StrictStorage())
         try begin(workshop, storage)

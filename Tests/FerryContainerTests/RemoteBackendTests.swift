@@ -129,6 +129,94 @@ final class RemoteBackendTests: XCTestCase {
         }
     }
 
+    /// Too long, refused, failing, or without an answer: `latest` is a hint, and the next writer replaces the object.
+    func testAnUnusableLatestStopsNobodyAndIsReplaced() throws {
+        let long = [UInt8](repeating: 0, count: LatestSegments.maximumBytes + 1)
+        let faults: [(MemoryStorage) -> Void] = [
+            { $0.set(LatestSegments.name, ($0.contents[LatestSegments.name] ?? []) + long) },
+            { $0.set(LatestSegments.name, []) },
+            { $0.setUnreadable([LatestSegments.name], .accessDenied) },
+            { $0.setUnreadable([LatestSegments.name], .inputOutput) },
+            { $0.setUnreadable([LatestSegments.name], .containerMissing) },
+        ]
+        for (number, fault) in faults.enumerated() {
+            let storage = MemoryStorage()
+            let writer = try create(storage)
+            try publish(writer, deviceA, 1)
+            let (backend, reader) = try open(storage)
+            fault(storage)
+            clock.advance(61_000)
+            XCTAssertNoThrow(try backend.refresh(.quick), "fault \(number)")
+            clock.advance(5000)
+            XCTAssertNoThrow(try publish(writer, deviceA, 2), "fault \(number)")
+            clock.advance(61_000)
+            XCTAssertNoThrow(try backend.refresh(.quick), "fault \(number)")
+            XCTAssertEqual(try reader.segments(of: deviceA).map(\.last), [1, 2], "fault \(number)")
+            storage.setUnreadable([])
+            XCTAssertNoThrow(
+                try LatestSegments(
+                    decoding: XCTUnwrap(storage.contents[LatestSegments.name]), container: writer.id), "fault \(number)"
+            )
+            // A storage that refuses everything is told.
+            storage.setOutage(FerryError(.accessDenied, "no"))
+            assertThrows(.accessDenied, "no") { try backend.refresh(.quick) }
+        }
+    }
+
+    func testAnOwnHeadThatCannotBeReadStopsNobodyAndIsWrittenAnew() throws {
+        let long = [UInt8](repeating: 0, count: RemoteBackend.maximumKeptBytes + 1)
+        for code in [FerryError.Code.accessDenied, .inputOutput, .containerMissing, nil] {
+            let storage = MemoryStorage()
+            let container = try create(storage)
+            try publish(container, deviceA, 1)
+            let name = "devices/\(deviceA.hex)/head"
+            if let code { storage.setUnreadable([name], code) } else { storage.set(name, long) }
+            XCTAssertNoThrow(try container.recheckHead(of: deviceA))
+            XCTAssertThrowsError(try container.readHead(of: deviceA))
+            XCTAssertNoThrow(try container.refresh(.full))
+            XCTAssertTrue(try container.mayBeKnown(deviceA))
+            storage.setUnreadable([])
+            try publish(container, deviceA, 2)
+            XCTAssertEqual(try container.readHead(of: deviceA)?.position.sequence, 2)
+            XCTAssertEqual(try open(storage).1.readHead(of: deviceA)?.position.sequence, 2)
+        }
+    }
+
+    /// An object without an answer from a storage that answers otherwise costs a look one wait, and then a wait from time to time.
+    func testAnObjectWithoutAnAnswerIsToldAsSuchAndSeldomAskedFor() throws {
+        let storage = MemoryStorage()
+        let writer = try create(storage)
+        let names = try (1...20).map { try publish(writer, deviceA, UInt64($0)) }
+        let other = try publish(writer, deviceB, 1)
+        let (backend, reader) = try open(storage)
+        storage.setUnreadable(Set(names.map { "devices/\(deviceA.hex)/segments/\($0.fileName)" }), .containerMissing)
+        func read() -> FerryError? { failure { _ = try reader.readSegment(names[0], of: deviceA) } }
+        reader.prefetch(names.map { SegmentFile($0) }, of: deviceA)
+        for _ in 0..<5 {
+            let told = try XCTUnwrap(read())
+            XCTAssertEqual(told.code, .inputOutput)
+            XCTAssertTrue(told.message.contains("no answer in time"), told.message)
+        }
+        // The files read side by side are over by the first failure.
+        XCTAssertLessThanOrEqual(storage.failures, storage.traits.maximumParallel)
+        XCTAssertNotNil(try reader.readSegment(other, of: deviceB))
+        let before = storage.failures
+        for _ in 0..<600 {
+            clock.advance(1000)
+            XCTAssertNotNil(read())
+        }
+        XCTAssertTrue((10...20).contains(storage.failures - before), "\(storage.failures - before)")
+        storage.setUnreadable([])
+        clock.advance(60_000)
+        XCTAssertNotNil(try reader.readSegment(names[0], of: deviceA))
+        // A storage without any answer is not there.
+        storage.setOutage(FerryError(.containerMissing, "no network"))
+        XCTAssertEqual(failure { _ = try reader.readSegment(names[1], of: deviceA) }?.code, .containerMissing)
+        storage.setOutage(nil)
+        XCTAssertNotNil(try reader.readSegment(names[1], of: deviceA))
+        try backend.refresh(.full)
+    }
+
     func testAMissingLatestCausesOneListingAMinute() throws {
         let storage = MemoryStorage()
         _ = try create(storage)
@@ -280,7 +368,11 @@ final class RemoteBackendTests: XCTestCase {
     }
 
     func testAContainerIsFoundWhereAListingHasItNotYet() throws {
-        let storage = MemoryStorage(traits: StorageTraits(isConsistent: false))
+        for isConsistent in [true, false] { try checkLag(StorageTraits(isConsistent: isConsistent)) }
+    }
+
+    private func checkLag(_ traits: StorageTraits) throws {
+        let storage = MemoryStorage(traits: traits)
         storage.setListingsLag(true)
         let container = try create(storage)
         let (backend, other) = try open(storage)
@@ -293,8 +385,29 @@ final class RemoteBackendTests: XCTestCase {
             try (isKnown ? container.backend : backend).refresh(.full)
             XCTAssertEqual(failure { try (isKnown ? container : other).checkReachable() }?.code, .containerEmpty)
         }
-        let empty = MemoryStorage(traits: StorageTraits(isConsistent: false))
+        let empty = MemoryStorage(traits: traits)
         XCTAssertEqual(failure { _ = try self.open(empty) }?.code, .containerEmpty)
+    }
+
+    /// A storage may list a file, and answer once that there is none.
+    func testAListedFileThatIsLateIsAskedForAgainAfterAWhile() throws {
+        let storage = MemoryStorage()
+        let writer = try create(storage)
+        let name = try publish(writer, deviceA, 1)
+        let (backend, reader) = try open(storage)
+        XCTAssertNil(backend.nextLateMilliseconds)
+        storage.hide(["devices/\(deviceA.hex)/segments/\(name.fileName)"])
+        storage.resetCounts()
+        for delay: Int64 in [1000, 2000, 4000] {
+            for _ in 0..<5 { XCTAssertNil(try reader.readSegment(name, of: deviceA)) }
+            XCTAssertEqual(try reader.segments(of: deviceA), [name])
+            XCTAssertEqual(backend.nextLateMilliseconds, delay)
+            clock.advance(delay)
+        }
+        XCTAssertEqual([storage.count(.get), storage.count(.list)], [3, 3])
+        storage.hide([])
+        XCTAssertNotNil(try reader.readSegment(name, of: deviceA))
+        XCTAssertNil(backend.nextLateMilliseconds)
     }
 
     func testAnAnnouncedFileThatIsLateIsAskedForAgainAfterAWhile() throws {

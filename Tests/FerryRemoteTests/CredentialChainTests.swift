@@ -11,6 +11,18 @@ final class CredentialChainTests: XCTestCase {
         _ place: String = "s3://bucket/music", variables: [String: String] = [:], files: [String: String] = [:],
         run: @escaping @Sendable ([String]) -> String? = { _ in nil }
     ) throws -> CredentialChain {
+        try chain(place, variables: variables, files: files) { words in
+            guard let output = run(words) else {
+                return .ended(status: ChildProcess.Outcome.unknownProgram, output: "", words: "not found")
+            }
+            return .ended(status: 0, output: output, words: "")
+        }
+    }
+
+    private func chain(
+        _ place: String, variables: [String: String] = [:], files: [String: String] = [:],
+        answering run: @escaping @Sendable ([String]) -> ChildProcess.Outcome
+    ) throws -> CredentialChain {
         guard case .s3(let location) = try ContainerLocation(place) else {
             throw FerryError(.internalInconsistency, place)
         }
@@ -110,6 +122,37 @@ final class CredentialChainTests: XCTestCase {
         }
         XCTAssertNil(CredentialChain.credentials(json: "{}"))
         XCTAssertNil(CredentialChain.credentials(json: "not JSON"))
+    }
+
+    func testAHelperWithoutCredentialsIsNamedWithItsWords() throws {
+        let outcomes: [(ChildProcess.Outcome, String)] = [
+            (.ended(status: 3, output: "", words: "no token here"), "/opt/give ended with 3: no token here."),
+            (.ended(status: 0, output: "{}", words: ""), "/opt/give said something else than credentials."),
+            (.tooLong(seconds: 60, words: "touch the key"), "/opt/give gave no answer in 60 s: touch the key."),
+        ]
+        for (outcome, part) in outcomes {
+            let asked = Locked(0)
+            let chain = try chain("s3://bucket/x?profile=process", files: files) { _ in
+                asked.withLock { $0 += 1 }
+                return outcome
+            }
+            XCTAssertThrowsError(try chain.credentials(at: 0, isRefused: false)) { error in
+                XCTAssertEqual((error as? FerryError)?.code, .credentialsMissing)
+                XCTAssertTrue("\(error)".contains(part), "\(error)")
+                XCTAssertTrue("\(error)".contains("profile \"process\""), "\(error)")
+                XCTAssertFalse("\(error)".contains("--for"), "arguments may be secret")
+            }
+            XCTAssertEqual(asked.withLock { $0 }, 1)
+        }
+        XCTAssertEqual(CredentialChain.program(of: " \"/opt/my tools/give\" --for me"), "/opt/my tools/give")
+        let ended = try chain("s3://bucket/x?profile=process", files: files) { _ in .interrupted }
+        XCTAssertThrowsError(try ended.credentials(at: 0, isRefused: false)) {
+            XCTAssertEqual(($0 as? FerryError)?.code, .busy)
+        }
+        let silent = try chain("s3://bucket/x?profile=sso") { _ in .tooLong(seconds: 60, words: "") }
+        XCTAssertThrowsError(try silent.credentials(at: 0, isRefused: false)) {
+            XCTAssertTrue("\($0)".contains("`aws` gave no answer in 60 s"), "\($0)")
+        }
     }
 
     func testNothingPrintsASecret() {

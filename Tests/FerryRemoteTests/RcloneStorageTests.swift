@@ -165,6 +165,36 @@ final class RcloneStorageTests: XCTestCase {
         XCTAssertTrue(missing.message.contains("installed"), missing.message)
     }
 
+    func testAPasswordOfTheConfigurationIsAskedForWhereRcloneEndsForWantOfIt() throws {
+        for words in [
+            "Failed to load config file: unable to decrypt configuration and not allowed to ask for password - set "
+                + "RCLONE_CONFIG_PASS to your configuration password",
+            "Couldn't decrypt configuration, most likely wrong password.",
+        ] {
+            let home = try Home()
+            try home.say("start", "2026/11/24 19:05:57 " + words)
+            let error = try XCTUnwrap(failure { _ = try home.storage().list("", after: nil, nil) })
+            XCTAssertEqual(error.code, .credentialsMissing)
+            XCTAssertTrue(error.message.contains("RCLONE_CONFIG_PASS"), error.message)
+        }
+    }
+
+    /// Rclone runs, and a transfer breaks off.
+    func testATransferThatBreaksOffIsRepeatedAndTold() throws {
+        let home = try Home()
+        let storage = try home.storage()
+        _ = try storage.put("devices/x", [1, 2, 3], onlyIfAbsent: false)
+        let process = try home.process()
+        try home.say("break", "1")
+        XCTAssertEqual(try storage.get("devices/x", range: 0..<3), [1, 2, 3])
+        try home.say("break", "9")
+        let error = try XCTUnwrap(failure { _ = try storage.get("devices/x", range: 0..<3) })
+        XCTAssertEqual(error.code, .inputOutput)
+        XCTAssertTrue(error.message.contains("devices/x"), error.message)
+        XCTAssertFalse(error.message.contains("installed"), error.message)
+        XCTAssertEqual(try home.process(), process)
+    }
+
     /// As on a computer without libcurl.
     private struct NoLibrary: HTTPTransport {
         func perform(_ request: HTTPRequest, maximumBytes: Int) throws(HTTPFailure) -> HTTPResponse {

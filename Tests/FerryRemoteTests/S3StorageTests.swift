@@ -162,6 +162,20 @@ final class S3StorageTests: XCTestCase {
         XCTAssertEqual(waits.withLock { $0 }, [3000])
     }
 
+    /// A storage that asks for an hour gets its hour, and the person gets the reason now.
+    func testAttemptsPauseForHalfAMinuteAtTheLongest() throws {
+        for (seconds, requests) in [("3600", 1), ("31", 1), ("20", 2), ("9223372036854775807", 1), ("10", 4)] {
+            waits.withLock { $0 = [] }
+            let script = Script([error(503, "SlowDown", headers: ["retry-after": seconds])])
+            XCTAssertThrowsError(try self.storage(script).get("x", unless: nil, maximumBytes: 9)) { error in
+                XCTAssertEqual((error as? FerryError)?.code, .containerMissing)
+                XCTAssertTrue("\(error)".contains("503 SlowDown, for \(seconds) s"), "\(error)")
+            }
+            XCTAssertEqual(script.requests.count, requests, seconds)
+            XCTAssertLessThanOrEqual(waits.withLock { $0.reduce(0, +) }, 30_000, seconds)
+        }
+    }
+
     /// A command waits for half a minute, and not for half a minute with each attempt and each request.
     func testASilentStorageIsAskedOnceMoreForAShortTime() throws {
         let silence = Script.Answer.failure(HTTPFailure(.silent, "no answer in time"))
@@ -178,6 +192,26 @@ final class S3StorageTests: XCTestCase {
         let answering = try self.storage(dead)
         for _ in 0..<2 { XCTAssertNoThrow(try answering.get("x", unless: nil, maximumBytes: 9)) }
         XCTAssertEqual(dead.requests.map(\.silenceSeconds), [30, 3, 30])
+    }
+
+    /// The storage answers otherwise: only the first object without an answer gets the whole time.
+    func testObjectsWithoutAnAnswerCostTheWholeWaitOnce() throws {
+        let silence = Script.Answer.failure(HTTPFailure(.silent, "no answer in time"))
+        let script = Script([silence, silence, ok("{}"), silence, ok("{}"), ok("<ListBucketResult/>"), ok()])
+        let storage = try self.storage(script)
+        for name in ["devices/x", "devices/y"] {
+            XCTAssertThrowsError(try storage.get(name, unless: nil, maximumBytes: 9))
+            XCTAssertNoThrow(try storage.get(ContainerDescription.fileName, unless: nil, maximumBytes: 9))
+        }
+        _ = try storage.list("", after: nil, nil)
+        _ = try storage.put("devices/z", [1], onlyIfAbsent: false)
+        XCTAssertEqual(script.requests.map(\.silenceSeconds), [30, 3, 3, 3, 3, 30, 30])
+    }
+
+    func testAnObjectThatIsTooLongIsRefusedWhereverItsLengthIsFound() throws {
+        XCTAssertThrowsError(try storage(Script([ok("0123456789")])).get("x", unless: nil, maximumBytes: 9)) {
+            XCTAssertEqual(($0 as? FerryError)?.code, .limitExceeded)
+        }
     }
 
     func testWrongCredentialsAreToldApartFromMissingRights() throws {
@@ -253,6 +287,8 @@ final class S3StorageTests: XCTestCase {
             (error(404, "NoSuchBucket"), .containerMissing, "no bucket"), (error(301), .containerMissing, "--region"),
             (error(503, "SlowDown"), .containerMissing, "fewer requests"), (error(507), .inputOutput, "full"),
             (error(400, "QuotaExceeded"), .inputOutput, "full"),
+            // Ceph's gateway.
+            (error(403, "QuotaExceeded"), .inputOutput, "there is no room"),
             (error(500, "InternalError"), .inputOutput, "InternalError"),
             (error(418), .inputOutput, "418"),
             (.failure(HTTPFailure(.unreachable, "no address for that name")), .containerMissing, "no address"),

@@ -2,7 +2,7 @@
 """Stands in for rclone in tests: `rclone rcd` over a folder, as far as Ferry speaks with it. Believes nothing that it can check.
 
 Faults are files in the folder FAKE_RCLONE: `version` (another version), `die` (ends at the next request, once), `refuse` (an error for every
-upload), `start` (a line before it ends at once). `requests` there gets a line for each request.
+upload), `start` (a line before it ends at once), `break` (how many readings break off). `requests` there gets a line for each request.
 """
 import base64
 import http.server
@@ -64,6 +64,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             (CONTROL / "die").unlink()
             os._exit(3)
         try:
+            if self.command == "GET" and self.breaks():
+                self.close_connection = True
+                return self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n")
             if self.command == "GET":
                 return self.reply(200, self.content(), "application/octet-stream")
             answer = self.act(self.path[1:], json.loads(body))
@@ -72,6 +75,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.reply(refused.status, json.dumps({"error": refused.message, "status": refused.status}).encode())
 
     do_GET = do_POST = serve
+
+    def breaks(self):
+        path = CONTROL / "break"
+        count = int(path.read_text()) if path.exists() else 0
+        path.write_text(str(max(count - 1, 0)))
+        return count > 0
 
     def content(self):
         match = re.fullmatch(r"/\[(.*?)\]/(.*)", urllib.parse.unquote(self.path))

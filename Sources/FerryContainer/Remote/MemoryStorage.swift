@@ -40,6 +40,8 @@ package final class MemoryStorage: ObjectStorage {
         var hidden: Set<String> = []
         /// Objects with a failing read, and the code of the failure.
         var unreadable: [String: FerryError.Code] = [:]
+        /// The failures that `unreadable` caused.
+        var failures = 0
     }
 
     private let state = Locked(State())
@@ -96,10 +98,13 @@ package final class MemoryStorage: ObjectStorage {
     package func hide(_ keys: Set<String>) { state.withLock { $0.hidden = keys } }
 
     /// Sets the keys with a failing read. All further keys can be read.
-    /// - Parameter code: `accessDenied` for a refusal, `inputOutput` for a failure of the storage's own.
+    /// - Parameter code: `accessDenied` for a refusal, `inputOutput` for a failure of the storage's own, `containerMissing` for no answer.
     package func setUnreadable(_ keys: Set<String>, _ code: FerryError.Code = .inputOutput) {
         state.withLock { $0.unreadable = Dictionary(uniqueKeysWithValues: keys.map { ($0, code) }) }
     }
+
+    /// The number of reads that failed by `setUnreadable`.
+    package var failures: Int { state.withLock { $0.failures } }
 
     /// All objects, by key.
     package var contents: [String: [UInt8]] { state.withLock { $0.objects.mapValues(\.bytes) } }
@@ -177,7 +182,7 @@ package final class MemoryStorage: ObjectStorage {
     package func get(_ key: String, unless tag: String?, maximumBytes: Int) throws -> ObjectAnswer {
         try request(.get) { state in
             guard let object = state.objects[key], !state.hidden.contains(key) else { return .absent }
-            if let code = state.unreadable[key] { throw unreadable(key, code) }
+            try checkReadable(key, &state)
             if object.tag == tag { return .same }
             guard object.bytes.count <= maximumBytes else {
                 throw FerryError.tooLarge(describe(key), size: object.bytes.count, maximumBytes: maximumBytes)
@@ -189,14 +194,20 @@ package final class MemoryStorage: ObjectStorage {
     package func get(_ key: String, range: Range<Int>) throws -> [UInt8]? {
         try request(.get) { state in
             guard let object = state.objects[key], !state.hidden.contains(key) else { return nil }
-            if let code = state.unreadable[key] { throw unreadable(key, code) }
+            try checkReadable(key, &state)
             return Array(object.bytes[range.clamped(to: 0..<object.bytes.count)])
         }
     }
 
-    private func unreadable(_ key: String, _ code: FerryError.Code) -> FerryError {
-        let reason = code == .accessDenied ? "403 AccessDenied" : "500 InternalError"
-        return FerryError(code, "The storage cannot read \(key): \(reason). Try again later.", path: describe(key))
+    private func checkReadable(_ key: String, _ state: inout State) throws {
+        guard let code = state.unreadable[key] else { return }
+        state.failures += 1
+        let reasons: [FerryError.Code: String] = [
+            .accessDenied: "403 AccessDenied", .containerMissing: "no answer in time",
+        ]
+        let reason = reasons[code] ?? "500 InternalError"
+        throw FerryError(
+            code, "The storage cannot read \(key): \(reason). Try again later.", path: describe(key), detail: reason)
     }
 
     package func put(_ key: String, _ bytes: [UInt8], onlyIfAbsent: Bool) throws -> PutAnswer {

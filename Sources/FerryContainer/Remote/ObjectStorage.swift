@@ -51,6 +51,12 @@ extension ObjectStorage {
     package func interrupt() {}
 }
 
+extension FerryError {
+    /// True for a failed request that may concern a single object alone: too long, refused, or failed. A storage with a refusal of
+    /// everything refuses the marker as well.
+    var isOfOneObject: Bool { [.limitExceeded, .inputOutput, .accessDenied].contains(code) }
+}
+
 /// The abilities of a storage.
 package struct StorageTraits: Hashable, Sendable {
     /// False if a listing may lag behind the writes.

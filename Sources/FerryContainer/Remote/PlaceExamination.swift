@@ -14,11 +14,21 @@ package struct StorageExamination: Hashable, Sendable {
     package var isBucket = false
 
     package init() {}
+
+    /// A difference between clocks in words: `14 minutes`, `3 hours`, `20 days`.
+    package static func span(milliseconds: Int64) -> String {
+        let minutes = milliseconds.magnitude / 60_000
+        let (number, unit) =
+            minutes < 120 ? (minutes, "minute") : minutes < 2880 ? (minutes / 60, "hour") : (minutes / 1440, "day")
+        return "\(number) \(unit)\(number == 1 ? "" : "s")"
+    }
 }
 
 /// What was found by trying a place.
-package struct PlaceExamination: Hashable, Sendable {
+package struct PlaceExamination: Sendable {
     package var storage: StorageExamination
+    /// What is wrong with the object `latest`; `nil` where the object is sound, or missing.
+    package var latestProblem: FerryError?
     /// Whether the storage keeps what is there where a writer asks for that.
     package var honoursConditions: Bool
     /// How long five requests took, in milliseconds.
@@ -35,6 +45,8 @@ extension RemoteBackend {
         let start = clock.milliseconds()
         let honours = try probe()
         let milliseconds = max(clock.milliseconds() - start, 0)
-        return PlaceExamination(storage: try storage.examine(), honoursConditions: honours, milliseconds: milliseconds)
+        return PlaceExamination(
+            storage: try storage.examine(), latestProblem: try latestProblem(), honoursConditions: honours,
+            milliseconds: milliseconds)
     }
 }

@@ -20,7 +20,7 @@ extension RemoteBackend {
             state.listing.replace(below: "", with: found)
             state.listedMilliseconds = now
             state.pageCount = pages
-            state.late = [:]
+            (state.late, state.failed) = ([:], [:])
             state.ahead = [:]
         }
         try applyOwnDeeds(now)
@@ -80,7 +80,10 @@ extension RemoteBackend {
             }
             return doubtful.sorted()
         }
-        for name in doubtful { try recheck(name) }
+        for name in doubtful {
+            // An object that cannot be read concerns its device alone.
+            do { try recheck(name) } catch let error as FerryError where error.isOfOneObject { continue }
+        }
     }
 
     // MARK: Announcements of all devices
@@ -103,16 +106,27 @@ extension RemoteBackend {
             state.withLock { $0.listing.file(name) == nil ? nil : $0.kept[name]?.bytes }
         }
         let former = marker()
-        try recheck(name)
+        do {
+            try recheck(name)
+        } catch let error as FerryError where error.code == .limitExceeded {
+            // The opening of the container tells of the damage.
+            return false
+        }
         let present = marker()
         return present != nil && present == former
     }
 
     /// Reads the announcements, and takes over the news.
-    /// - Returns: false for an absent, damaged or foreign object: then the listing decides alone.
+    /// - Returns: false for an absent, unreadable, damaged or foreign object: then the listing decides alone.
     private func learnLatest() throws -> Bool {
         let tag = state.withLock { $0.latestTag }
-        let answer = try storage.get(LatestSegments.name, unless: tag, maximumBytes: LatestSegments.maximumBytes)
+        let answer: ObjectAnswer
+        do {
+            answer = try get(LatestSegments.name, unless: tag, maximumBytes: LatestSegments.maximumBytes)
+        } catch let error as FerryError where error.isOfOneObject {
+            // Too long, refused, or without an answer. The marker is asked for, so a storage that refuses everything is told.
+            answer = .absent
+        }
         let now = clock.milliseconds()
         if case .same = answer {
             state.withLock { $0.latestMilliseconds = now }
@@ -126,6 +140,21 @@ extension RemoteBackend {
         }
         try absorb(latest, tag, now)
         return true
+    }
+
+    /// Why `latest` announces nothing; `nil` for a sound object, and without the object. After a problem the next announcement is written in
+    /// any case.
+    func latestProblem() throws -> FerryError? {
+        do {
+            let answer = try get(LatestSegments.name, unless: nil, maximumBytes: LatestSegments.maximumBytes)
+            guard case .found(let bytes, _) = answer, let container = try containerID() else { return nil }
+            _ = try LatestSegments(decoding: bytes, container: container)
+            return nil
+        } catch var error as FerryError where error.code != .containerMissing {
+            state.withLock { ($0.latest, $0.latestTag, $0.handled) = (nil, nil, [:]) }
+            if error.path == nil { error.path = describe(LatestSegments.name) }
+            return error
+        }
     }
 
     /// Takes over announcements, and repeats this process's entry after an overwrite.
@@ -245,6 +274,7 @@ extension RemoteBackend {
         else { return }
         let now = clock.milliseconds()
         state.withLock { state in
+            state.failed[LatestSegments.name] = nil
             state.latest = latest
             state.latestTag = tag
             state.latestMilliseconds = now

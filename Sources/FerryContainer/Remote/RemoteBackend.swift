@@ -11,6 +11,8 @@ import FerryCore
 /// - Files written or removed by this process within the last hour count as the process left them, in spite of
 ///   listings. A replaced file with a different tag in a listing is asked for: a copy of the database writes the same head.
 /// - Kept bytes of a name are handed out only while the listing has their tag.
+/// - A request without an answer concerns the object alone, if the storage answers for the marker. The failure then stands for the object
+///   for a while: an object without an answer costs a pass one wait.
 /// - The lock is never held during a request.
 package final class RemoteBackend: ContainerBackend {
     /// How long an announced but missing file is asked for, in milliseconds.
@@ -56,17 +58,34 @@ package final class RemoteBackend: ContainerBackend {
         var own: [String: (file: CachedListing.File?, milliseconds: Int64)] = [:]
         /// Names whose last writing got no answer. The files may be there, or may still come.
         var unanswered: Set<String> = []
-        /// Announced files, missing so far.
+        /// Announced or listed files, missing so far.
         var late: [String: Late] = [:]
+        /// Objects without an answer from a storage that answers otherwise.
+        var failed: [String: (error: FerryError, late: Late)] = [:]
     }
 
-    /// An announced file, not found so far.
+    /// An object to ask for again after 1, 2, 4 … 60 seconds.
     struct Late {
+        static let maximumDelay: Int64 = 60_000
+
         /// The first time.
         var since: Int64
         /// The earliest next time, and how long to wait then.
         var next: Int64
         var delay: Int64
+
+        /// - Parameter delay: the first delay, in milliseconds.
+        init(at now: Int64, delay: Int64 = 1000) {
+            since = now
+            self.delay = min(delay, Self.maximumDelay)
+            next = now + self.delay
+        }
+
+        /// Delays the next attempt further.
+        mutating func repeatLater(_ now: Int64) {
+            delay = min(delay * 2, Self.maximumDelay)
+            next = now + delay
+        }
     }
 
     /// Distinguishes this backend's counts from the counts of further backends.
@@ -102,13 +121,13 @@ package final class RemoteBackend: ContainerBackend {
 
     package func list(_ directory: String, after name: String?) throws -> [String] {
         try listIfNever()
+        return state.withLock { $0.listing.names(in: directory) }.filter { entry in name.map { entry > $0 } ?? true }
+    }
+
+    package var nextLateMilliseconds: Int64? {
         let now = clock.milliseconds()
-        return state.withLock { state in
-            state.listing.names(in: directory).filter { entry in
-                if let name, entry <= name { return false }
-                return state.late[CachedListing.join(directory, entry)].map { $0.next <= now } ?? true
-            }
-        }
+        // A file that is due already, and that nobody asked for, is nobody's concern.
+        return state.withLock { $0.late.values.map { $0.next - now }.filter { $0 > 0 }.min() }
     }
 
     package func version(of name: String) throws -> FileVersion? {
@@ -142,7 +161,7 @@ package final class RemoteBackend: ContainerBackend {
             note(name, known.bytes, known.tag)
             return known.bytes
         }
-        switch try storage.get(name, unless: nil, maximumBytes: maximumBytes) {
+        switch try get(name, unless: nil, maximumBytes: maximumBytes) {
         case .found(let bytes, let tag):
             note(name, bytes, tag)
             return bytes
@@ -162,7 +181,7 @@ package final class RemoteBackend: ContainerBackend {
         guard let file, !isLate else { return nil }
         let wanted = file.size.map { range.clamped(to: 0..<$0) } ?? range
         if wanted.isEmpty { return [] }
-        if let bytes = try storage.get(name, range: wanted) {
+        if let bytes = try ask(name, { try storage.get(name, range: wanted) }) {
             state.withLock { $0.late[name] = nil }
             return bytes
         }
@@ -171,10 +190,57 @@ package final class RemoteBackend: ContainerBackend {
     }
 
     /// What is known of a file that no listing has. A part is asked for because an announced or listed file refers to the part, and a pack
-    /// because a row does. The marker is asked for where listings lag: a new container would seem to be none. `nil` for all other files.
+    /// because a row does. The marker is asked for because a listing may lag: a new container would seem to be none. `nil` for all other
+    /// files.
     private func unlisted(_ name: String) -> CachedListing.File? {
-        let isMarker = name == ContainerDescription.fileName && !storage.traits.isConsistent
+        let isMarker = name == ContainerDescription.fileName
         return isMarker || PartName(path: name) != nil || PackName(path: name) != nil ? CachedListing.File() : nil
+    }
+
+    // MARK: Requests for an object
+
+    /// Reads an object; as `ObjectStorage.get`.
+    func get(_ name: String, unless tag: String?, maximumBytes: Int) throws -> ObjectAnswer {
+        try ask(name) { try storage.get(name, unless: tag, maximumBytes: maximumBytes) }
+    }
+
+    /// Makes a request for an object. After a request without an answer, the failure stands for a while, and no request is made.
+    /// - Throws: `inputOutput` in place of `containerMissing`, where the storage gives no answer for this object alone.
+    private func ask<Answer>(_ name: String, _ request: () throws -> Answer) throws -> Answer {
+        let start = clock.milliseconds()
+        if let failed = state.withLock({ $0.failed[name] }), failed.late.next > start { throw failed.error }
+        do {
+            let answer = try request()
+            _ = state.withLock { $0.failed.removeValue(forKey: name) }
+            return answer
+        } catch let error as FerryError
+            where error.code == .containerMissing && name != ContainerDescription.fileName
+        {
+            guard answersForMarker() else { throw error }
+            let failure = FerryError(
+                .inputOutput,
+                "\(describe(name)) gives no answer (\(error.detail ?? error.message)), though the storage answers otherwise. "
+                    + "Try again later.", path: describe(name), cause: error, detail: error.detail)
+            let now = clock.milliseconds()
+            state.withLock { state in
+                // An object that hangs is not waited for again at once.
+                var late = Late(at: now, delay: max(now - start, 1000))
+                if let failed = state.failed[name] {
+                    late = failed.late
+                    late.repeatLater(now)
+                }
+                state.failed[name] = (failure, late)
+            }
+            throw failure
+        }
+    }
+
+    /// Whether the storage answers a request for the marker.
+    private func answersForMarker() -> Bool {
+        let name = ContainerDescription.fileName
+        let tag = state.withLock { $0.kept[name]?.tag }
+        // The failure of the first request is told.
+        return (try? storage.get(name, unless: tag, maximumBytes: Self.maximumKeptBytes)) != nil
     }
 
     /// Records the bytes of a read.
@@ -187,24 +253,25 @@ package final class RemoteBackend: ContainerBackend {
     }
 
     /// Records a missing file. A listed file is gone: the device removed files, so the device's directory is listed
-    /// again. An announced file may be late.
+    /// again. An announced file may be late, and so may a file that is listed all the same.
     private func noteAbsence(of name: String, wasListed: Bool) throws {
+        if wasListed {
+            state.withLock { $0.listing.remove(name) }
+            guard let device = Self.deviceDirectory(of: name) else { return }
+            try list(below: device + "/")
+            if state.withLock({ $0.listing.file(name) }) == nil { return }
+        }
         let now = clock.milliseconds()
-        let isOver = state.withLock { state in
-            if wasListed {
-                state.listing.remove(name)
-                return true
+        state.withLock { state in
+            if state.late[name] == nil {
+                state.late[name] = Late(at: now)
+            } else {
+                state.late[name]?.repeatLater(now)
             }
-            var late = state.late[name] ?? Late(since: now, next: now, delay: 500)
-            late.delay = min(late.delay * 2, 60_000)
-            late.next = now + late.delay
-            state.late[name] = late
-            guard now - late.since > Self.announcedMilliseconds else { return false }
+            guard !wasListed, let late = state.late[name], now - late.since > Self.announcedMilliseconds else { return }
             state.late[name] = nil
             state.listing.remove(name)
-            return false
         }
-        if isOver, let device = Self.deviceDirectory(of: name) { try list(below: device + "/") }
     }
 
     /// The directory of the device in a name.
@@ -229,23 +296,40 @@ package final class RemoteBackend: ContainerBackend {
             return wanted
         }
         guard wanted.count > 1 else { return }
+        let hasFailed = Locked(false)
         SideBySide.perform(wanted.count, atOnce: storage.traits.maximumParallel) { [self] index in
-            // An unreadable file is asked for again when needed, and the failure is reported then.
-            guard
-                case .found(let bytes, let tag) = try? storage.get(
+            // A reader does not get past a file without an answer: no further file is waited for.
+            if hasFailed.withLock({ $0 }) { return }
+            do {
+                if case .found(let bytes, let tag) = try get(
                     wanted[index], unless: nil, maximumBytes: Self.maximumAheadBytes)
-            else { return }
-            state.withLock { $0.ahead[wanted[index]] = (bytes, tag) }
+                {
+                    state.withLock { $0.ahead[wanted[index]] = (bytes, tag) }
+                }
+            } catch {
+                // The failure is told when the file is needed.
+                hasFailed.withLock { $0 = true }
+            }
         }
     }
 
-    /// Asks for a file's present version. A new version is read at the next read of the file.
+    /// Asks for a file's present version. A new version is read at the next read of the file. After a failure nothing is known of the file.
     package func recheck(_ name: String) throws {
         try listIfNever()
         let (known, isListed) = state.withLock {
             ($0.kept[name]?.tag ?? $0.listing.file(name)?.tag, $0.listing.file(name) != nil)
         }
-        switch try storage.get(name, unless: known, maximumBytes: Self.maximumKeptBytes) {
+        let answer: ObjectAnswer
+        do {
+            answer = try get(name, unless: known, maximumBytes: Self.maximumKeptBytes)
+        } catch let error as FerryError where error.isOfOneObject {
+            state.withLock { state in
+                (state.kept[name], state.own[name]) = (nil, nil)
+                if isListed { state.listing.set(name, CachedListing.File()) }
+            }
+            throw error
+        }
+        switch answer {
         case .same: return
         case .absent: if isListed { state.withLock { $0.listing.remove(name) } }
         case .found(let bytes, let tag):
@@ -359,7 +443,7 @@ package final class RemoteBackend: ContainerBackend {
             let file = CachedListing.File(size: bytes.count, tag: tag)
             state.listing.set(name, file)
             state.kept[name] = nil
-            state.late[name] = nil
+            (state.late[name], state.failed[name]) = (nil, nil)
             if isKept { state.kept[name] = (bytes, tag) }
             // The marker is always looked up, so an emptied bucket is noticed at once.
             if name != ContainerDescription.fileName { state.own[name] = (file, now) }

@@ -115,8 +115,13 @@ public final class Carrier: Sendable {
         if target == .new { return CarryMemory(container: container) }
         func memory(_ side: CarrySide) throws -> CarryMemory {
             let name = CarryMemory.fileName(with: texts[side.other])
-            return CarryMemory(
-                decoding: try places[side].read(name, maximumBytes: CarryMemory.maximumBytes), container: container)
+            do {
+                return CarryMemory(
+                    decoding: try places[side].read(name, maximumBytes: CarryMemory.maximumBytes), container: container)
+            } catch let error as FerryError where error.code == .limitExceeded {
+                // Damaged: as without the file.
+                return CarryMemory(container: container)
+            }
         }
         return try .last(there: memory(.to), here: memory(.from))
     }

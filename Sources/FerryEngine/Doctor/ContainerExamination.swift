@@ -160,6 +160,9 @@ struct ContainerExamination {
         }
     }
 
+    /// What to do with a file of another container or another device.
+    private static let foreignAdvice = "Nothing of it is used. Move it away, with all that came along from there."
+
     /// Bytes kept for a single device from which a note is worthwhile.
     private static let manyBytes = 16 << 20
 
@@ -173,7 +176,7 @@ struct ContainerExamination {
                     report.add(
                         .init(
                             .warning, name, older.message,
-                            advice: "Look whether the folder was restored from a backup, or is another copy of it."))
+                            advice: "Look whether the container was restored from a backup, or is another copy of it."))
                 }
                 return
             }
@@ -189,7 +192,8 @@ struct ContainerExamination {
                     error.code == .formatTooNew || isSelf ? .warning : .fault, name, "Its head: " + error.message,
                     advice: isSelf
                         ? "The next sync writes it anew."
-                        : "Its log is read all the same. Its next sync writes the head anew.",
+                        : error.code == .foreignFile
+                            ? Self.foreignAdvice : "Its log is read all the same. Its next sync writes the head anew.",
                     file: error.path, canBeRepaired: isSelf))
         }
     }
@@ -247,7 +251,8 @@ struct ContainerExamination {
                 report.add(
                     .init(
                         .warning, name, "\(file.fileName) has not arrived whole: \(bytes.count) bytes so far.",
-                        advice: "Let the folder's syncer finish, on this device and on the one that wrote it.",
+                        advice:
+                            "Wait until it is there whole; let a folder's syncer finish here and on its device.",
                         file: path))
                 return nil
             }
@@ -260,7 +265,8 @@ struct ContainerExamination {
                 report.add(
                     .init(
                         .warning, name, "\(file.fileName): \(error.message)",
-                        advice: "Let the folder's syncer finish, on this device and on the one that wrote it.",
+                        advice:
+                            "Wait until it is there whole; let a folder's syncer finish here and on its device.",
                         file: error.path ?? path))
                 return nil
             }
@@ -269,7 +275,9 @@ struct ContainerExamination {
                     .fault, name, "\(file.fileName): \(error.message)",
                     advice: isSelf
                         ? "A snapshot in its place lets the other devices go on."
-                        : "Bring the file back from another device's folder, or run `ferry doctor --repair` on that device.",
+                        : error.code == .foreignFile
+                            ? Self.foreignAdvice
+                            : "Bring the file back from another device's folder, or run `ferry doctor --repair` on that device.",
                     file: error.path ?? path, canBeRepaired: isSelf))
             return nil
         }
@@ -308,10 +316,10 @@ struct ContainerExamination {
             report.add(
                 .init(
                     isSelf ? .fault : .warning, name,
-                    "Some of its changes, up to number \(missing), are not in the folder, though later ones are or should be.",
+                    "Some of its changes, up to number \(missing), are not in the container, though later ones are or should be.",
                     advice: isSelf
                         ? "A snapshot in their place lets the other devices go on."
-                        : "Let the folder's syncer finish. If they are lost, run `ferry doctor --repair` on that device.",
+                        : "Wait until they have arrived. If they are lost, run `ferry doctor --repair` on that device.",
                     canBeRepaired: isSelf))
         }
         let needed = max(start, 1) - 1
@@ -327,7 +335,7 @@ struct ContainerExamination {
                         "Its changes up to number \(needed) are in no file any more, and in no whole snapshot.",
                         advice: isSelf
                             ? "A new snapshot lets the other devices go on."
-                            : "Let the folder's syncer finish. If they are lost, run `ferry doctor --repair` on that device.",
+                            : "Wait until they have arrived. If they are lost, run `ferry doctor --repair` on that device.",
                         canBeRepaired: isSelf))
             }
         }

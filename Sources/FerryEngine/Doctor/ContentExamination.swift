@@ -85,7 +85,7 @@ struct ContentExamination {
         let mending =
             isOwn
             ? "`ferry doctor --repair` packs what is on this device again. Devices that have the rest can do the same."
-            : "Wait for the folder's syncer, or run `ferry doctor --repair` on a device that has the documents."
+            : "Wait until they arrive, or run `ferry doctor --repair` on a device that has the documents."
         switch kind {
         case .missing, .wrongLength:
             let what = kind == .missing ? "not in the container" : "of another length than their rows say"

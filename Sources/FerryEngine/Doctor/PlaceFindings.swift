@@ -10,12 +10,20 @@ extension DoctorReport {
         examined.append("\(location): listing, writing, reading and removing (\(place.milliseconds) ms)")
         let offset = place.storage.clockOffsetMilliseconds
         if offset.magnitude >= Self.clockMilliseconds {
-            let minutes = Self.count(Int(offset.magnitude / 60_000), "minute")
+            let span = StorageExamination.span(milliseconds: offset)
             add(
                 .init(
                     .warning, "clock",
-                    "This computer's clock is \(minutes) \(offset > 0 ? "behind" : "ahead of") the storage's.",
+                    "This computer's clock is \(span) \(offset > 0 ? "behind" : "ahead of") the storage's.",
                     advice: "Set the date here: changes count as \(offset > 0 ? "older" : "newer") than they are."))
+        }
+        if let problem = place.latestProblem {
+            add(
+                .init(
+                    .warning, "folder", "The object \(LatestSegments.name) announces nothing: \(problem.message)",
+                    advice:
+                        "Nothing is lost: news come with listings until a device publishes, which writes the object anew.",
+                    file: problem.path, canBeRepaired: true))
         }
         if let rules = place.storage.expiringRules, !rules.isEmpty {
             add(

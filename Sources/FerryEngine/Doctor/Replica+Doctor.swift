@@ -201,6 +201,8 @@ extension Replica {
         }
         // Publishes waiting changes, and writes the own head.
         _ = try sync()
+        // Written where the object that announces news was damaged; else everything is announced already.
+        try openContainer().announce(identity.device)
         try mendRecords()
         if try store.hasDocumentTables() { _ = try fetchContents(damagedContentsBesideDatabase()) }
         let replaced = try repairContents(openContainerAfresh(), faults).replaced

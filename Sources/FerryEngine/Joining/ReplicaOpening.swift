@@ -119,8 +119,8 @@ struct ReplicaOpening: Sendable {
             backend.requestDownload(ContainerDescription.fileName)
             throw FerryError(
                 .fileNotThereYet,
-                "The folder \(path) becomes a container: \(sign) is there, and \(ContainerDescription.fileName) is not. Wait until the "
-                    + "folder's syncer has brought the file, and try again.", path: path)
+                "\(path) becomes a container: \(sign) is there, and \(ContainerDescription.fileName) is not. Wait until the file "
+                    + "has arrived, and try again.", path: path)
         }
     }
 
@@ -140,7 +140,7 @@ struct ReplicaOpening: Sendable {
         guard try container.directories().isEmpty else { return }
         throw FerryError(
             .fileNotThereYet,
-            "The folder \(path) has a container, and no file of a device of it. Wait until the folder's syncer has brought the files, "
+            "\(path) has a container, and no file of a device of it. Wait until the files have arrived, "
                 + "and try again. If no other device has made it, remove its \(ContainerDescription.fileName).",
             path: path)
     }
@@ -148,8 +148,8 @@ struct ReplicaOpening: Sendable {
     private static func openInstead(_ path: String) -> FerryError {
         FerryError(
             .notSealed,
-            "The folder \(path) has an open container already: everybody who has the folder can read and change it. Nothing was "
-                + "joined. Choose another folder, or join the container as it is.", path: path)
+            "\(path) has an open container already: everybody who reaches the place can read and change it. Nothing was "
+                + "joined. Choose another place, or join the container as it is.", path: path)
     }
 }
 

@@ -54,9 +54,8 @@ extension Enrolment {
         var found: [Enrolment] = []
         for device in try environment.keys.devices() {
             guard let file = try environment.keys.readable(device), file.container == container.id,
-                file.genesis == genesis.bytes, let bytes = try container.readClaim(of: device)
+                file.genesis == genesis.bytes, let claim = try claim(of: device, container)
             else { continue }
-            let claim = try Claim(decoding: bytes, container: container.id)
             switch way {
             case nil: break
             case .words: guard claim.way == .words else { continue }
@@ -70,6 +69,15 @@ extension Enrolment {
             found.append(Enrolment(path, file, claim, environment))
         }
         return found
+    }
+
+    /// A device's claim; `nil` without a claim, and for a damaged claim: somebody who asks again writes another.
+    private static func claim(of device: DeviceID, _ container: Container) throws -> Claim? {
+        do {
+            return try container.readClaim(of: device).map { try Claim(decoding: $0, container: container.id) }
+        } catch let error as FerryError where error.saysNothing {
+            return nil
+        }
     }
 
     /// Withdraws the other requests of this computer without an answer: a person tried another way, and nobody goes on with them. A second

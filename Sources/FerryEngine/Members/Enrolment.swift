@@ -288,7 +288,7 @@ public final class Enrolment: Sendable {
         guard membership.graph.count > 0 else {
             throw FerryError(
                 .fileNotThereYet,
-                "The first record of the container's membership has not arrived. Wait until the folder's syncer has brought it.",
+                "The first record of the container's membership has not arrived. Wait until it is there.",
                 path: container.backend.describe(""))
         }
         return membership

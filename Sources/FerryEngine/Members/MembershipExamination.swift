@@ -131,7 +131,7 @@ struct MembershipExamination {
                 .init(
                     .warning, "folder", file.problem.message,
                     advice:
-                        "Let the folder's syncer finish, or run `ferry doctor --repair` on the other devices: one that has the record "
+                        "Wait until it has arrived whole, or run `ferry doctor --repair` on the other devices: one that has the record "
                         + "puts it back. If none has it, delete the file.",
                     file: file.problem.path))
         }
@@ -140,7 +140,8 @@ struct MembershipExamination {
                 .init(
                     problem.code == .fileNotThereYet ? .note : .warning, "folder", problem.message,
                     advice: problem.code == .fileNotThereYet
-                        ? "Let the folder's syncer finish." : "Move away what does not belong there.",
+                        ? "Wait until it has arrived."
+                        : "Move away what does not belong there.",
                     file: problem.path))
         }
     }
@@ -199,7 +200,7 @@ struct MembershipExamination {
             if removed.removedMilliseconds != nil {
                 report.add(
                     .init(
-                        .note, name, "It was removed, and its files are in the folder still.",
+                        .note, name, "It was removed, and its files are in the container still.",
                         advice: try replica.store.hasPacks(of: device)
                             ? "Its packs have bytes of documents, so its directory has to stay."
                             : "Nobody reads them any more. Its directory may be deleted: lost records are put back."))

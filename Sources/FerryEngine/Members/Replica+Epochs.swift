@@ -29,12 +29,12 @@ extension Replica {
         }
     }
 
-    /// This device's head; `nil` without a head, and after somebody changed the file: this pass writes the head again,
-    /// and the next pass reads it.
+    /// This device's head; `nil` without a head, for an unreadable head, and after somebody changed the file: this pass writes the head
+    /// again, and the next pass reads it.
     private func ownHead(of membership: Membership, _ container: Container) throws -> Head? {
         do {
             return try container.readHead(of: membership.device)
-        } catch let error as FerryError where error.saysNothing {
+        } catch let error as FerryError where error.concernsOneFile {
             return nil
         }
     }

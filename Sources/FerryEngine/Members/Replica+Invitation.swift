@@ -119,8 +119,8 @@ extension Replica {
                 }
                 throw FerryError(
                     .nothingFound,
-                    "No device that asks to be let in shows these words. Compare them with the other screen; the folder's syncer "
-                        + "may still have to bring its wish.", path: identity.containerPath)
+                    "No device that asks to be let in shows these words. Compare them with the other screen; its wish "
+                        + "may still have to arrive.", path: identity.containerPath)
             }
             var membership = try requiredMembership()
             try checkUnderstood(membership)

@@ -129,7 +129,7 @@ extension Replica {
         let what = count == 1 ? "a file with \(which)" : "\(count) files, the first with \(which)"
         return FerryError(
             .olderState,
-            "The folder \(path) lacks what this device published: \(what). It is an older copy, or is not synced yet. Wait, or "
+            "\(path) lacks what this device published: \(what). It is an older copy, or is not synced yet. Wait, or "
                 + "say --anyway: the next sync publishes that anew.", path: path)
     }
 }

@@ -14,7 +14,7 @@ extension Container {
                 try requestPart(part.checksum, of: device, under: epoch)
                 throw FerryError(
                     .fileNotThereYet,
-                    "A part of a large value is not there yet; the folder's syncer has still to bring it.",
+                    "A part of a large value is not there yet, and has still to arrive.",
                     path: try partPath(part.checksum, of: device, under: epoch), device: device)
             },
             // A name that cannot be told is missing in a message.
@@ -32,8 +32,8 @@ extension Container {
         for part in missing { try requestPart(part.checksum, of: device, under: epoch) }
         throw FerryError(
             .fileNotThereYet,
-            "\(missing.count) of the \(parts.count) parts of a large value are not there yet; the folder's syncer has still to "
-                + "bring them.", path: try partPath(first.checksum, of: device, under: epoch), device: device)
+            "\(missing.count) of the \(parts.count) parts of a large value are not there yet, and have still to "
+                + "arrive.", path: try partPath(first.checksum, of: device, under: epoch), device: device)
     }
 }
 

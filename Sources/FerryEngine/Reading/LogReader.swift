@@ -177,17 +177,16 @@ struct LogReader {
         }
     }
 
-    /// Reads a head as a hint: the log is read even if the head is damaged or incomplete. The log does not wait, so
+    /// Reads a head as a hint: the log is read even if the head is damaged, incomplete or unreadable. The log does not wait, so
     /// this is no damage of the log.
     /// - Returns: also the version of the head's file, if the file was not read; and the head's damage.
     private func readHead(of peer: DeviceID) throws -> (Head?, known: FileVersion?, damage: FerryError?) {
         do {
             let (head, version) = try container.lookAtHead(of: peer)
             return (head, version, nil)
-        } catch let error as FerryError
-            where [.damagedFile, .fileNotThereYet, .notSealed].contains(error.code)
-        {
-            // Also a sealed head that is cut off, sealed under a key that has not arrived, or not sealed at all.
+        } catch let error as FerryError where error.concernsOneFile {
+            // Also a head of another container or of a newer Ferry, one that a storage refuses, and a sealed head that is cut off, sealed
+            // under a key that has not arrived, or not sealed at all.
             return (nil, nil, error)
         }
     }

@@ -87,15 +87,15 @@ struct LogStall {
         switch reason {
         case .collected(let start):
             "Its changes from \(sequence) to \(start - 1) were removed from the container after all devices that were there had "
-                + "them. A snapshot that holds them is not there yet, or is damaged: wait for the folder's syncer, or run "
+                + "them. A snapshot that holds them is not there yet, or is damaged: wait until one arrives, or run "
                 + "`ferry sync` on another device."
         case .removed(let end):
             "It was removed, and its changes from \(sequence) to \(end) count. They come by a snapshot of a device that has them, "
-                + "which is not there yet: wait for the folder's syncer, or run `ferry sync` on another device."
+                + "which is not there yet: wait until it arrives, or run `ferry sync` on another device."
         case .notThereYet:
-            "Its segment \(sequence) is not there yet; the folder's syncer has still to bring it."
+            "Its segment \(sequence) is not there yet, and has still to arrive."
         case .incomplete(let file, let bytes):
-            "\(file.fileName) has not arrived whole yet (\(bytes) bytes so far); the folder's syncer has still to bring the rest."
+            "\(file.fileName) has not arrived whole yet (\(bytes) bytes so far); the rest has still to arrive."
         case .placeholder:
             "Its segment \(sequence) is in the folder as a placeholder only, without its content. It was asked for; "
                 + "tell the folder's app to keep the folder downloaded on this device."

@@ -208,8 +208,8 @@ extension Replica {
         guard head.position.sequence < known else { return nil }
         return FerryError(
             .olderState,
-            "The folder shows an older state of it: its head tells of \(head.position.sequence) changesets, and \(known) are "
-                + "known here. Nothing is lost. If this lasts, the folder was set back: sync on that device.",
+            "The container shows an older state of it: its head tells of \(head.position.sequence) changesets, and \(known) are "
+                + "known here. Nothing is lost. If this lasts, the container was set back: sync on that device.",
             device: head.device)
     }
 }

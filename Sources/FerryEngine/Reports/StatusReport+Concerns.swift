@@ -47,25 +47,27 @@ extension StatusReport {
     public var concerns: [Concern] {
         var found: [Concern] = []
         for device in devices {
+            // A device without a readable file so far has no name.
+            let name = device.name.isEmpty ? device.id : device.name
             if device.standing == .differs {
                 let tables = (device.differing ?? []) + (device.differingRows ?? [])
                 let names = Set(tables).sorted().joined(separator: ", ")
                 found.append(
                     Concern(
-                        kind: .differs, device: device.name,
-                        message: "\(device.name) has the same changes and other rows of \(names)."))
+                        kind: .differs, device: name,
+                        message: "\(name) has the same changes and other rows of \(names)."))
             }
             if let problem = device.problem, let code = device.problemCode {
                 let passes: Set<FerryError.Code> = [.fileNotThereYet, .logCollected, .clockAhead, .olderState]
                 found.append(
                     Concern(
-                        kind: passes.contains(FerryError.Code(rawValue: code)) ? .late : .damage, device: device.name,
-                        message: "\(device.name): \(problem)", sinceMilliseconds: device.problemSinceMilliseconds))
+                        kind: passes.contains(FerryError.Code(rawValue: code)) ? .late : .damage, device: name,
+                        message: "\(name): \(problem)", sinceMilliseconds: device.problemSinceMilliseconds))
             }
             if device.behind > 0, device.problem == nil {
                 let sets = device.behind == 1 ? "1 set of changes is" : "\(device.behind) sets of changes are"
                 found.append(
-                    Concern(kind: .waiting, device: device.name, message: "\(sets) still to come from \(device.name)."))
+                    Concern(kind: .waiting, device: name, message: "\(sets) still to come from \(name)."))
             }
         }
         found += tablesApart.map { Concern(kind: .needsApp, message: $0.problem) }

@@ -119,7 +119,7 @@ extension ReplicaSetup {
         case (.none, true):
             throw FerryError(
                 .notSealed,
-                "The file is from a sealed container, and the folder \(path) is open: somebody replaced its marker. Nothing was made.",
+                "The file is from a sealed container, and \(path) is open: somebody replaced its marker. Nothing was made.",
                 path: path)
         case (.sealed, false): throw file.notSealed
         default: return try JoinPlace(path, enrolment, environment)

@@ -30,8 +30,8 @@ struct SnapshotClaims {
             if position.log.sequence <= end { continue }
             return FerryError(
                 .fileNotThereYet,
-                "A snapshot of its claims to cover \(position.log.sequence) changesets of \(device), and the folder tells of "
-                    + "\(end). It is not read before the folder's syncer has brought the rest.", device: entry.device)
+                "A snapshot of its claims to cover \(position.log.sequence) changesets of \(device), and the container tells of "
+                    + "\(end). It is not read before the rest has arrived.", device: entry.device)
         }
         return nil
     }

@@ -247,7 +247,10 @@ package final class WatchLoop: Sendable {
                 try replica.sync(isThorough: isThorough, progress: passes.progress())
             }
             hasSucceeded = true
-            if turns.recordPass(report, isThorough: isThorough, eventsAreDelivered: watcher.deliversEvents) {
+            let late = try replica.place().nextLateMilliseconds
+            if turns.recordPass(
+                report, isThorough: isThorough, eventsAreDelivered: watcher.deliversEvents, lateMilliseconds: late)
+            {
                 onEvent(.synced(report))
             }
         } catch {

@@ -137,8 +137,11 @@ struct WatchTurns {
     }
 
     /// Records a pass.
+    /// - Parameter lateMilliseconds: when a late file of a remote container is asked for again; `nil` without such a file.
     /// - Returns: true if the pass is worth reporting.
-    mutating func recordPass(_ report: SyncReport, isThorough: Bool, eventsAreDelivered: Bool) -> Bool {
+    mutating func recordPass(
+        _ report: SyncReport, isThorough: Bool, eventsAreDelivered: Bool, lateMilliseconds: Int64? = nil
+    ) -> Bool {
         let isNews =
             !hasPassed || report.hasNews || report.renewed != nil || failure != nil || report.waiting != waiting
             || report.admitted != nil || report.copies != nil || report.claims != claims
@@ -151,7 +154,8 @@ struct WatchTurns {
                 foundNews: report.hasNews, isAfterCommit: isAfterEvent, at: start.duration(to: now()).wholeMilliseconds,
                 chance: random.next())
         // Contents that were left for the next pass are fetched at once.
-        nextPoll = now() + .milliseconds(report.documents?.remaining ?? 0 > 0 ? 0 : interval)
+        let longest = report.documents?.remaining ?? 0 > 0 ? 0 : interval
+        nextPoll = now() + .milliseconds(min(longest, lateMilliseconds.map { Int(clamping: $0) } ?? longest))
         if report.published.segments > 0 {
             lastPublication = now()
             spacing.recordPublication(at: now())

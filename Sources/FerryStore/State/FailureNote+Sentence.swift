@@ -7,8 +7,9 @@ extension FailureNote {
         case .containerMissing:
             "\(place("The container")) cannot be reached\(said). What you write is kept and sent later."
         case .containerEmpty:
-            "\(place("The folder")) holds no container. Is the disk mounted, and has the folder been synced?"
-        case .containerMismatch: "\(place("The folder")) holds another container. Mount or name the right one."
+            "\(place("The container's place")) holds no container. Is a folder's disk mounted, and has the folder been synced?"
+        case .containerMismatch:
+            "\(place("The container's place")) holds another container. Mount or name the right one."
         case .containerTooNew, .formatTooNew, .storeTooNew: "A newer Ferry wrote \(place("a file")). Update Ferry."
         case .inputOutput:
             "Ferry's access to \(place("a file")) failed\(said). Check its room and its permissions; Ferry tries again."
@@ -47,7 +48,7 @@ extension FailureNote {
             "This device's clock is far off\(detail.map { ": it says the year \($0)" } ?? ""). Set the date, and run `ferry sync`. What is "
                 + "written here waits."
         case .olderState:
-            "\(place("The folder")) lacks what this device published. Wait, or bring the right folder back."
+            "\(place("The container's place")) lacks what this device published. Wait, or bring the right container back."
         case .internalInconsistency:
             "An invariant of Ferry's does not hold\(of)\(said): this is a bug. Please report it."
         default: logSentence
@@ -57,12 +58,13 @@ extension FailureNote {
     /// The reason for which a device's log waits: that device is the subject.
     var logSentence: String {
         switch code {
-        case .fileNotThereYet: "A file of its is not there yet\(of); the folder's syncer has still to bring it."
+        case .fileNotThereYet: "A file of its is not there yet\(of), and has still to arrive."
         case .logCollected:
-            "Changes of its\(number) were removed from the container, and a snapshot that holds them is not there yet: wait for "
-                + "the folder's syncer, or run `ferry sync` on another device."
+            "Changes of its\(number) were removed from the container, and a snapshot that holds them is not there yet: wait until "
+                + "one arrives, or run `ferry sync` on another device."
         case .deviceForked: "Its log was written twice\(number): its database was restored or copied."
-        case .olderState: "The folder shows an older state of it. Nothing is lost. If this lasts, sync on that device."
+        case .olderState:
+            "The container shows an older state of it. Nothing is lost. If this lasts, sync on that device."
         case .clockAhead:
             "Its clock is far ahead of this device's, or was once. Its changes win over later ones until that time has come. Set the date there."
         case .membersDiffer: "It knows the same records, and takes other devices for members. Update Ferry on both."
@@ -70,7 +72,7 @@ extension FailureNote {
             "It changes a table with a policy that is not known here\(said). Update Ferry, or sync from the app that has the hook."
         case .incompatibleSchema: "Its tables cannot be matched with this database's\(said). Update the app on both."
         case .damagedFile:
-            "Its changes\(number) cannot be replayed\(of)\(said). Other devices and tables go on. Look who writes to the folder; "
+            "Its changes\(number) cannot be replayed\(of)\(said). Other devices and tables go on. Look who writes to the container; "
                 + "retire the device if it will not be mended."
         case .notSealed, .foreignFile, .formatTooNew, .containerTooNew, .missingFunction, .inputOutput, .limitExceeded,
             .database, .busy, .keyMissing, .internalInconsistency:

@@ -262,7 +262,9 @@ final class UnheardCloneTests: XCTestCase {
         XCTAssertTrue(waiting.reason.contains("retire the former one"), waiting.reason, line: line)
         let told = try fleet.replicas[index].status().devices.compactMap(\.problemCode)
         XCTAssertEqual(told, ["fileNotThereYet"], line: line)
-        let findings = try fleet.replicas[index].examine().findings.filter { $0.problem.contains("not in the folder") }
+        let findings = try fleet.replicas[index].examine().findings.filter {
+            $0.problem.contains("not in the container")
+        }
         XCTAssertEqual(findings.count, 1, line: line)
     }
 

@@ -189,10 +189,63 @@ final class RemoteReplicaTests: XCTestCase {
     }
 
     func testAnObjectThatCannotBeReadHoldsUpItsDeviceAlone() throws {
-        for (code, reason) in [(FerryError.Code.inputOutput, "500 InternalError"), (.accessDenied, "403 AccessDenied")]
-        {
-            try checkThatOneDeviceWaits(code, reason)
+        let cases: [(FerryError.Code, String)] = [
+            (.inputOutput, "500 InternalError"), (.accessDenied, "403 AccessDenied"),
+            (.containerMissing, "no answer in time"),
+        ]
+        for (code, reason) in cases { try checkThatOneDeviceWaits(code, reason) }
+    }
+
+    /// The log of a device is read though its head says nothing, and own changes go out.
+    func testAHeadThatCannotBeReadHoldsUpNothing() throws {
+        for isSealed in [false, true] {
+            for code in [FerryError.Code.inputOutput, .accessDenied, .containerMissing, nil] {
+                let home = try RemoteHome()
+                home.isSealed = isSealed
+                for _ in 0..<2 { try home.addDevice() }
+                try home.settle()
+                for index in 0...1 { _ = try home.replicas[index].sync() }
+                try home.write(0, "of 0")
+                _ = try home.replicas[0].sync()
+                let heads = home.replicas.map { "devices/\($0.identity.device.hex)/head" }
+                if let code {
+                    home.storage.setUnreadable(Set(heads), code)
+                } else {
+                    for head in heads { home.storage.set(head, [UInt8](repeating: 0, count: 2 << 20)) }
+                }
+                for (number, isThorough) in [(0, false), (1, true), (2, false)] {
+                    let context = "\(isSealed), \(code?.rawValue ?? "long"), \(number)"
+                    try home.write(1, "of 1, \(number)")
+                    XCTAssertNoThrow(try home.replicas[1].sync(isThorough: isThorough), context)
+                    XCTAssertTrue(try home.names(1).contains("of 0"), context)
+                    XCTAssertEqual(try home.replicas[1].status().unpublished, 0, context)
+                }
+                home.storage.setUnreadable([])
+                try home.assertAgreement(["of 0", "of 1, 0", "of 1, 1", "of 1, 2"])
+            }
         }
+    }
+
+    /// An announced segment is read as soon as the storage has it, without a listing.
+    func testAnAnnouncedSegmentThatIsLateIsReadAfterASecond() throws {
+        let home = try RemoteHome()
+        for _ in 0..<2 { try home.addDevice() }
+        try home.settle()
+        for replica in home.replicas { for _ in 0..<2 { _ = try replica.sync(isThorough: false) } }
+        try home.write(0, "late")
+        _ = try home.replicas[0].sync(isThorough: false)
+        home.storage.hide(Set(home.storage.contents.keys.filter { $0.contains("/segments/") }))
+        XCTAssertEqual(try home.replicas[1].sync(isThorough: false).waiting.map(\.device), ["device0"])
+        XCTAssertEqual(try home.replicas[1].place().nextLateMilliseconds, 1000)
+        // Until then nothing changes, and nothing is asked for but the news.
+        XCTAssertEqual(
+            try home.requests {
+                XCTAssertEqual(try home.replicas[1].sync(isThorough: false).waiting.map(\.device), ["device0"])
+            }, 1)
+        home.storage.hide([])
+        home.clock.set(home.clock.milliseconds() + 1000)
+        XCTAssertEqual(try home.replicas[1].sync(isThorough: false).replayed.segments, 1)
+        XCTAssertEqual(try home.names(1), ["late"])
     }
 
     private func checkThatOneDeviceWaits(_ code: FerryError.Code, _ reason: String) throws {
@@ -259,6 +312,67 @@ final class RemoteReplicaTests: XCTestCase {
         try home.addDevice()
         try home.settle()
         XCTAssertEqual(try home.names(1), ["first", "late", "late"])
+    }
+
+    /// A look without news asks for `latest` alone.
+    func testAMarkerThatAloneIsGoneOrReplacedIsNoticedAtTheNextListing() throws {
+        let home = try RemoteHome()
+        try home.addDevice()
+        try home.settle()
+        let marker = home.storage.contents[ContainerDescription.fileName]
+        let other = try ContainerDescription(id: ContainerID(high: 7, low: 7), name: "other", createdMilliseconds: 1)
+        let cases: [([UInt8]?, FerryError.Code)] = [(nil, .containerEmpty), (try other.encoded(), .containerMismatch)]
+        for (present, code) in cases {
+            home.storage.set(ContainerDescription.fileName, present)
+            try home.write(0, "late")
+            let keys = home.storage.contents.keys.sorted()
+            XCTAssertEqual(failure { _ = try home.replicas[0].sync() }?.code, code)
+            XCTAssertEqual(home.storage.contents.keys.sorted(), keys)
+            home.storage.set(ContainerDescription.fileName, marker)
+            try home.settle()
+        }
+    }
+
+    func testDoctorNamesAnUnusableLatestAndWritesItAnew() throws {
+        let home = try RemoteHome()
+        for _ in 0..<2 { try home.addDevice() }
+        try home.settle()
+        let sound = try XCTUnwrap(home.storage.contents[LatestSegments.name])
+        home.clock.advance(hours: 2)
+        let faults = [sound + [UInt8](repeating: 0, count: 70_000), Array(sound.dropLast()), []]
+        for fault in faults {
+            home.storage.set(LatestSegments.name, fault)
+            let named = try home.replicas[0].examine().findings.filter { $0.problem.contains("The object latest") }
+            XCTAssertEqual(named.map(\.canBeRepaired), [true])
+            XCTAssertTrue(named.first?.file?.hasSuffix(LatestSegments.name) ?? false)
+            let report = try home.replicas[0].examine(isRepairing: true)
+            XCTAssertEqual(
+                report.findings.filter { $0.problem.contains("The object latest") }.map(\.isRepaired), [true])
+            let latest = try LatestSegments(
+                decoding: XCTUnwrap(home.storage.contents[LatestSegments.name]),
+                container: home.replicas[0].identity.container)
+            XCTAssertEqual(latest.entries.map(\.device), [home.replicas[0].identity.device])
+        }
+    }
+
+    /// Files of another container were copied here. Nobody knows a name of their device.
+    func testADeviceOfAnotherContainerIsNamedByItsIDAndIsToBeMovedAway() throws {
+        let home = try RemoteHome()
+        try home.addDevice()
+        try home.settle()
+        let device = DeviceID(high: 77, low: 1)
+        let head = Head(
+            container: ContainerID(high: 7, low: 7), device: device, deviceName: "stranger",
+            position: LogPosition(sequence: 3, time: .zero), writtenMilliseconds: home.clock.milliseconds(),
+            softwareVersion: "0.1.0")
+        home.storage.set("devices/\(device.hex)/head", try head.encoded())
+        XCTAssertEqual(try home.replicas[0].sync().waiting.map(\.device), [device.description])
+        let concern = try XCTUnwrap(home.replicas[0].status().concerns.first)
+        XCTAssertEqual(concern.device, device.description)
+        XCTAssertTrue(concern.message.hasPrefix(device.description + ": "), concern.message)
+        let finding = try XCTUnwrap(
+            home.replicas[0].examine().findings.first { $0.problem.contains("belongs to another container") })
+        XCTAssertTrue(finding.advice.contains("Move it away"), finding.advice)
     }
 
     func testACopyOfADatabaseIsRecognizedBeforeAnythingIsPublished() throws {
