@@ -54,7 +54,8 @@ extension Replica {
         // The locks and the contents are those beside the former database.
         guard DatabaseFiles(of: path).database == files.database else {
             throw FerryError(
-                .databaseReplaced, "The link \(path) leads to another database now. Open the database again.", path: path)
+                .databaseReplaced, "The link \(path) leads to another database now. Open the database again.",
+                path: path)
         }
         do {
             memory.forget()

@@ -66,6 +66,8 @@ final class ReplacedDatabaseTests: XCTestCase {
         _ = try replica.sync()
         try FileManager.default.removeItem(atPath: link)
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: copy)
+        // SQLite stays with the former file for as long as the file is there.
+        try FileManager.default.removeItem(atPath: fleet.databasePath(0))
         XCTAssertThrowsError(try replica.sync()) { error in
             XCTAssertEqual((error as? FerryError)?.code, .databaseReplaced)
             XCTAssertTrue("\(error)".contains("Open the database again"), "\(error)")
