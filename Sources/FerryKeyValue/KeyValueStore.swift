@@ -16,8 +16,8 @@ import Foundation
 /// Docs/KeyValue.md. Names and members are compared as Swift compares strings, so they are kept in Unicode's composed
 /// form.
 ///
-/// Safe to use from any thread. Every call is a short transaction: do not call the store from within an access to the
-/// same GRDB connection.
+/// Safe to use from any thread. Every call is a short transaction. A call inside a transaction of the same GRDB connection, as in
+/// `write { … }` or in a hook, throws `invalidArgument`.
 public final class KeyValueStore: Sendable {
     public let limits: KeyValueLimits
     let engine: SyncEngine

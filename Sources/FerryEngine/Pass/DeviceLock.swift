@@ -12,16 +12,23 @@ import Darwin
 package struct DeviceLock: Sendable {
     /// The lock file's path.
     package let path: String
+    /// Throws where the holder could never work on the database.
+    private let check: @Sendable () throws -> Void
 
-    /// - Parameter databasePath: empty for an in-memory database, because no lock is needed there.
-    package init(databasePath: String) {
+    /// - Parameters:
+    ///   - databasePath: empty for an in-memory database, because no lock is needed there.
+    ///   - check: called before each attempt to get the lock. A thread that already has the database's connection would wait for a holder
+    ///     that waits for the connection.
+    package init(databasePath: String, check: @escaping @Sendable () throws -> Void = {}) {
         path = databasePath.isEmpty ? "" : databasePath + "-ferry-lock"
+        self.check = check
     }
 
     /// Runs `body` while holding the lock.
     /// - Parameter waitMilliseconds: how long to try.
-    /// - Throws: `busy` if a second process holds the lock all this time.
+    /// - Throws: `busy` if a second process holds the lock all this time; errors of `check`.
     package func withLock<Result>(waitMilliseconds: Int = 30_000, _ body: () throws -> Result) throws -> Result {
+        try check()
         if path.isEmpty { return try body() }
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o644)
         guard descriptor >= 0 else {

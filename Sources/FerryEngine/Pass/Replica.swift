@@ -63,7 +63,7 @@ public final class Replica: Sendable {
         self.retention = retention
         heads = HeadCache(clock: environment.clock)
         quiet = UnchangedLogs(clock: environment.clock)
-        lock = DeviceLock(databasePath: store.path)
+        lock = DeviceLock(databasePath: store.path, check: store.checkAccess)
         shelf = ContentShelf(
             besideDatabase: store.path, fileSystem: environment.fileSystem, random: environment.random)
     }
