@@ -18,7 +18,7 @@ struct LeaveCommand: DatabaseCommand {
             views of the app's ask ferry_replay, that one table stays and says 0. Changes that are \
             not published yet reach nobody any more: run `ferry sync` first if they should. In a sealed container it tells the \
             others, and forgets the keys of the device. Which rows the integer keys mean is written into \
-            <database>-ferry-keys, for `ferry join` with `--match keys`.
+            <database>-ferry-keys, for a later `ferry join`.
 
             A database with documents or attachments is refused, until you say where their bytes are to be written, or that they \
             may go. What this device has not fetched is fetched for that. The bytes of attachments lie in “Attachments” therein, \
@@ -95,12 +95,12 @@ struct LeaveCommand: DatabaseCommand {
         try tell(askers: report.askers, console)
         if let keys = report.rememberedKeys {
             try console.say(
-                "\(argument.database)-ferry-keys says which rows are under integer keys now (\(Wording.grouped(keys))), for `ferry join` "
-                    + "with `--match keys`. Remove the file where nobody joins again.")
+                "\(argument.database)-ferry-keys says which rows are under integer keys now (\(Wording.grouped(keys))), for a later "
+                    + "`ferry join`. Remove the file where nobody joins again.")
         }
         if let failure = report.keysFailure {
             console.warn(
-                "Nothing remembers which rows the integer keys mean, for a later `ferry join` with `--match keys`. \(failure)"
+                "Nothing remembers which rows the integer keys mean, for a later `ferry join`. \(failure)"
             )
         }
         if report.unpublished > 0 {

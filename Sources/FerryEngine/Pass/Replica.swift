@@ -306,7 +306,7 @@ extension Store {
         if !path.isEmpty, FileManager.default.fileExists(atPath: path + RememberedKeysFile.suffix) {
             message =
                 "The database has left its container. \(path + RememberedKeysFile.suffix) says which rows its integer keys meant then: run "
-                + "`ferry join` with `--match keys` to join again, or remove the file."
+                + "`ferry join` to join again, or remove the file."
         }
         return FerryError(.notTracked, message, path: path.isEmpty ? nil : path)
     }

@@ -310,6 +310,8 @@ public struct JoinReport: Codable, Equatable, Sendable {
     /// Number of rows deleted because only this database had them (`--rows theirs`).
     package var removed: Int
     /// Number of fields with values unlike the container's; the container's values are shown.
+    /// Number of rows that are the container's by `<database>-ferry-keys`, without `--match keys`; `nil` if none are.
+    package var knownKeys: Int?
     public var conflicts: Int
     public var hidden: Int
     public var waiting: [SyncReport.Waiting]

@@ -25,6 +25,11 @@ extension Store {
         }
     }
 
+    /// Whether this is the database that left its container and remembered its keys, and no other one in its place.
+    package func isOrigin(of remembered: RememberedKeys) throws -> Bool {
+        try readAccess { try ShownKeys(access: $0).showRows(of: remembered) }
+    }
+
     /// The keys of rows in tables with integer keys, by the tables' names in lower case.
     package func integerKeys() throws -> [String: Set<FieldValue>] { try readAccess { try PreexistingKeys($0).all() } }
 
