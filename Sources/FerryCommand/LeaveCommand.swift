@@ -7,15 +7,15 @@ import FerryMirror
 struct LeaveCommand: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "leave",
-        abstract: "Stop, and remove every trace of Ferry's from the database.",
+        abstract: "Stop, and remove Ferry's tables and triggers from the database.",
         usage: """
             ferry leave <database> [--documents <directory> | --discard-documents]
             [<options>]
             """,
         discussion: """
             The app's rows stay as they are; so does, for the others, what this device published. Ferry's tables, its \
-            triggers and the key-value store go, and with them the conflicts and whatever was hidden. Where triggers or \
-            views of the app's ask ferry_replay, that one table stays and says 0. Changes that are \
+            triggers go, and with them the conflicts and whatever was hidden. The key-value store stays in its tables \
+            (ferry_kv_…), and the next container gets it. Where triggers or views of the app's ask ferry_replay, that one table stays and says 0. Changes that are \
             not published yet reach nobody any more: run `ferry sync` first if they should. In a sealed container it tells the \
             others, and forgets the keys of the device. Which rows the integer keys mean is written into \
             <database>-ferry-keys, for a later `ferry join`.
@@ -93,6 +93,12 @@ struct LeaveCommand: DatabaseCommand {
             )
         }
         try tell(askers: report.askers, console)
+        if let rows = report.keyValueRows {
+            try console.say(
+                "The key-value store stays in ferry_kv_value, ferry_kv_member and ferry_kv_counter "
+                    + "(\(Wording.count(rows, "row", "rows"))). The next container gets it; delete the rows if it should not."
+            )
+        }
         if let keys = report.rememberedKeys {
             try console.say(
                 "\(argument.database)-ferry-keys says which rows are under integer keys now (\(Wording.grouped(keys))), for a later "

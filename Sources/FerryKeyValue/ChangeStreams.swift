@@ -6,8 +6,8 @@ extension KeyValueStore {
     /// missed while nobody reads the stream, so read the stream or let it go.
     public var externalChanges: AsyncStream<KeyValueChange> { broadcast.changes() }
 
-    /// The value of a key now and after every change, whoever makes the change; `nil` without a value. A slow reader
-    /// gets the newest value only.
+    /// The value of a key now and after every change by a `KeyValueStore` of any process, or by another device; `nil` without a value. A slow
+    /// reader gets the newest value only. A change by SQL on this device is told with the next change, or not at all.
     public func values(forKey key: String) -> AsyncStream<KeyValue?> {
         let name = KeyValueName(.value, Self.composed(key))
         return stream(of: name) { try $0.value(forKey: name.name) }

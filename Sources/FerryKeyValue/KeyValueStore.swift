@@ -39,9 +39,10 @@ public final class KeyValueStore: Sendable {
         follower = Task.detached {
             for await event in events {
                 switch event {
-                // The next event finds the same news and makes up for a failure to read now.
-                case .synced, .databaseChanged, .reopened: try? broadcast.check()
-                case .started, .following, .leading, .failed, .stopped: break
+                // The next event finds the same news and makes up for a failure to read now. A watch fails and ends where the database left
+                // its container.
+                case .synced, .databaseChanged, .reopened, .failed, .stopped: try? broadcast.check()
+                case .started, .following, .leading: break
                 }
             }
         }

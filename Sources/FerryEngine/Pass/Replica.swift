@@ -242,8 +242,14 @@ public final class Replica: Sendable {
 
     // MARK: Leaving
 
-    /// Stops tracking and removes every trace of Ferry from the database. The app's rows stay; published files stay in
+    /// Stops tracking and removes Ferry's tables and triggers from the database. The app's rows stay; published files stay in
     /// the container for the remaining devices.
+    ///
+    /// The rows of the key-value store stay in their tables (`LeaveReport.keyValueRows`). A later `open`, `create` or `join` takes the rows
+    /// along into the next container. An app that does not want that deletes the tables' rows.
+    ///
+    /// The file `<database>-ferry-keys` beside the database says which rows the integer keys mean. A later `open` or `join` of the same
+    /// container goes by the file, so no row comes twice. Deleting the database without the file harms nothing.
     ///
     /// - Parameter discardingDocuments: true: documents and attachments go, with their bytes on this device.
     /// - Throws: `documentsPresent` where there are documents or attachments, and `discardingDocuments` is false: write them
@@ -266,10 +272,11 @@ public final class Replica: Sendable {
             lock.remove()
             LeaderLock(databasePath: store.path).remove()
             try shelf.removeAll()
+            let rows = try store.keyValueRows()
             return LeaveReport(
                 path: identity.containerPath, unpublished: unpublished, askers: askers, isTold: isTold,
-                documents: documents > 0 ? documents : nil, rememberedKeys: keys.count,
-                keysFailure: keys.failure?.message)
+                documents: documents > 0 ? documents : nil, keyValueRows: rows > 0 ? rows : nil,
+                rememberedKeys: keys.count, keysFailure: keys.failure?.message)
         }
     }
 

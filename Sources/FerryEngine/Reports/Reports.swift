@@ -369,7 +369,10 @@ public struct LeaveReport: Codable, Equatable, Sendable {
     public var isTold: Bool?
     /// How many documents and attachments went; `nil` without any.
     public var documents: Int?
-    /// How many rows the file `<database>-ferry-keys` remembers for a later join by `--match keys`; `nil` without such a file.
+    /// How many values, members of sets and counters of the key-value store stay in the database, in the tables `ferry_kv_value`,
+    /// `ferry_kv_member` and `ferry_kv_counter`; `nil` without any. The next container gets them.
+    public var keyValueRows: Int?
+    /// How many rows the file `<database>-ferry-keys` remembers for a later join; `nil` without such a file.
     package var rememberedKeys: Int?
     /// Why that file could not be written. Integers alone tell rows then.
     package var keysFailure: String?
