@@ -246,6 +246,9 @@ public struct StatusReport: Codable, Equatable, Sendable {
         public var lost: Int
         /// Documents with rival versions.
         public var conflicts: Int
+        /// Values of columns with attachments that are no IDs of contents, and the first such column; `nil` without any.
+        public var strangeValues: Int?
+        package var strangeColumn: String?
     }
 }
 
@@ -307,11 +310,11 @@ public struct JoinReport: Codable, Equatable, Sendable {
     package var matchingKeys: Int
     /// Number of rows that are the container's by their integer keys alone (`--match keys` without a file of `leave`); `nil` if none are.
     package var assumedKeys: Int?
+    /// Number of rows that are the container's by `<database>-ferry-keys`, without `--match keys`; `nil` if none are.
+    package var knownKeys: Int?
     /// Number of rows deleted because only this database had them (`--rows theirs`).
     package var removed: Int
     /// Number of fields with values unlike the container's; the container's values are shown.
-    /// Number of rows that are the container's by `<database>-ferry-keys`, without `--match keys`; `nil` if none are.
-    package var knownKeys: Int?
     public var conflicts: Int
     public var hidden: Int
     public var waiting: [SyncReport.Waiting]
