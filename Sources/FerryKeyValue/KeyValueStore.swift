@@ -41,7 +41,13 @@ public final class KeyValueStore: Sendable {
                 switch event {
                 // The next event finds the same news and makes up for a failure to read now. A watch fails and ends where the database left
                 // its container.
-                case .synced, .databaseChanged, .reopened, .failed, .stopped: try? broadcast.check()
+                case .synced(let report):
+                    try? broadcast.check()
+                    if report.published.changes > 0 { broadcast.suspectValues() }
+                case .databaseChanged:
+                    try? broadcast.check()
+                    broadcast.suspectValues()
+                case .reopened, .failed, .stopped: try? broadcast.check()
                 case .started, .following, .leading: break
                 }
             }
