@@ -253,7 +253,7 @@ public final class Replica: Sendable {
     ///
     /// - Parameter discardingDocuments: true: documents and attachments go, with their bytes on this device.
     /// - Throws: `documentsPresent` where there are documents or attachments, and `discardingDocuments` is false: write them
-    ///   elsewhere first.
+    ///   elsewhere first. So also for values in a declared column that are no IDs: nobody knows which bytes are meant.
     public func leave(discardingDocuments: Bool = false) throws -> LeaveReport {
         try lock.withLock {
             let statistics = try store.contentStatistics()
@@ -263,6 +263,12 @@ public final class Replica: Sendable {
                     .documentsPresent,
                     "The database has \(statistics.words). Their bytes go with Ferry's tables; rows keep the IDs of attachments. Say where "
                         + "the bytes are to be written, or that they may go.")
+            }
+            if let strange = try documentsStatus()?.strangeSentence, !discardingDocuments {
+                throw FerryError(
+                    .documentsPresent,
+                    "\(strange) The bytes that are meant may lie beside the database, and go with Ferry's tables. Mend the rows first, or say "
+                        + "that the bytes may go.")
             }
             let unpublished = try store.unpublishedCount()
             let isTold = try sayLeaving()

@@ -117,6 +117,8 @@ final class DocumentStoreStoryTests: XCTestCase {
         XCTAssertTrue(status.concerns.contains { $0.kind == .needsApp && $0.message.contains("photo.image") })
         let report = try home.first.engine.replica.examine()
         XCTAssertTrue(report.findings.contains { $0.problem.contains("photo.image") }, "\(report.findings)")
+        try await home.pools[0].write { try $0.execute(sql: "DELETE FROM photo WHERE image <> ?", arguments: [text]) }
+        await assertFails(.documentsPresent, "leave") { try home.first.engine.replica.leave() }
         try await home.pools[0].write { try $0.execute(sql: "DELETE FROM photo WHERE image = ?", arguments: [text]) }
         let after = try await home.first.engine.status()
         XCTAssertNil(after.documents?.strangeValues)
