@@ -120,6 +120,36 @@ final class AppConnectionTests: XCTestCase {
         }
     }
 
+    /// GRDB's default is not to wait at all. The app's own writes fail then, and Ferry's accesses wait for a while.
+    func testAPassWaitsForAnotherProgram() throws {
+        for (name, writer) in try writers() {
+            let replica = try replica(name, writer)
+            try writer.write { try $0.execute(sql: "INSERT INTO note VALUES (1, 'a')") }
+            let other = try DatabaseQueue(path: path("\(name).sqlite"))
+            let (isLocked, isOver) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            DispatchQueue.global().async {
+                do {
+                    try other.writeWithoutTransaction { database in
+                        try database.inTransaction(.immediate) {
+                            isLocked.signal()
+                            // Until the app has met the lock, and then until the pass has waited for a moment.
+                            isOver.wait()
+                            _ = isOver.wait(timeout: .now() + .milliseconds(300))
+                            return .rollback
+                        }
+                    }
+                } catch {
+                    XCTFail("\(error)")
+                }
+            }
+            isLocked.wait()
+            XCTAssertThrowsError(try writer.write { try $0.execute(sql: "INSERT INTO note VALUES (2, 'b')") }, name)
+            isOver.signal()
+            XCTAssertEqual(try replica.sync().published.changes, 1, name)
+            XCTAssertThrowsError(try writer.write { try $0.execute(sql: "INSERT INTO note VALUES (1, 'b')") }, name)
+        }
+    }
+
     /// The hook of a replay has the connection. Ferry tells so, and the pass fails with the hook's error.
     func testFerryInsideAHookIsAnError() throws {
         let writer = try DatabasePool(path: path("hook.sqlite"))
