@@ -188,7 +188,10 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "FerryKeyValueTests",
-            dependencies: ["FerryKeyValue", "FerryEngine", "FerryStore", "FerryContainer", "FerryCore"],
+            dependencies: [
+                "FerryKeyValue", "FerryEngine", "FerryStore", "FerryContainer", "FerryCore",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "FerryLiveTests",

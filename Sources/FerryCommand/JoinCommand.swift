@@ -24,8 +24,9 @@ struct JoinCommand: DatabaseCommand {
             replaced is kept as a conflict. --dry-run tries it on a copy and counts what would happen.
 
             Rows under integer keys are the container's only where --identity was given at init, or here with \
-            --match keys, for a database that is a copy of one in the container, or that left it. A database that left it has \
-            <database>-ferry-keys beside it: then rows inserted since are new rows, under any integer.
+            --match keys, for a database that is a copy of one in the container. A database that left the container has \
+            <database>-ferry-keys beside it, and joins by that file without --match keys. Rows inserted since are new rows, \
+            under any integer.
 
             A sealed container lets in who has a code of `ferry invite`, which is read from standard input (--code -), from a file, \
             or from FERRY_CODE. Without a code it shows six words, which somebody types into `ferry approve` on a member; with \
@@ -135,6 +136,7 @@ struct JoinCommand: DatabaseCommand {
         for table in report.waitingTables { console.warn(table.problem) }
         if !report.waitingTables.isEmpty { console.hint(WaitingTable.advice) }
         try PlainReferenceListing(report.plainReferences).say(console)
+        try reportKnownKeys(report, console)
         try reportMatchingKeys(report, console)
         try reportAssumedKeys(report, console)
         for schema in report.refusedSchemas {
@@ -163,6 +165,16 @@ struct JoinCommand: DatabaseCommand {
                 Wording.grouped(rows.onlyThere))
         }
         for line in [""] + table.lines(console.style) { try console.say(line) }
+    }
+
+    /// The database left this container before: nobody has to say `--match keys`.
+    private func reportKnownKeys(_ report: JoinReport, _ console: Console) throws {
+        guard let known = report.knownKeys else { return }
+        try console.say()
+        try console.say(
+            "The database left this container before, and \(argument.database)-ferry-keys says which rows are the container's: "
+                + "\(Wording.count(known, "row", "rows")) under integer keys \(report.dryRun ? "would count" : "count") as the same "
+                + "rows, as with `--match keys`.")
     }
 
     private func reportMatchingKeys(_ report: JoinReport, _ console: Console) throws {

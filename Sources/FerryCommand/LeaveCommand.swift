@@ -8,18 +8,18 @@ import FerryMirror
 struct LeaveCommand: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "leave",
-        abstract: "Stop, and remove every trace of Ferry's from the database.",
+        abstract: "Stop, and remove Ferry's tables and triggers from the database.",
         usage: """
             ferry leave <database> [--documents <directory> | --discard-documents]
             [<options>]
             """,
         discussion: """
             The app's rows stay as they are; so does, for the others, what this device published. Ferry's tables, its \
-            triggers and the key-value store go, and with them the conflicts and whatever was hidden. Where triggers or \
-            views of the app's ask ferry_replay, that one table stays and says 0. Changes that are \
+            triggers go, and with them the conflicts and whatever was hidden. The key-value store stays in its tables \
+            (ferry_kv_…), and the next container gets it. Where triggers or views of the app's ask ferry_replay, that one table stays and says 0. Changes that are \
             not published yet reach nobody any more: run `ferry sync` first if they should. In a sealed container it tells the \
             others, and forgets the keys of the device. Which rows the integer keys mean is written into \
-            <database>-ferry-keys, for `ferry join` with `--match keys`.
+            <database>-ferry-keys, for a later `ferry join`.
 
             A database with documents or attachments is refused, until you say where their bytes are to be written, or that they \
             may go. What this device has not fetched is fetched for that. The bytes of attachments lie in “Attachments” therein, \
@@ -91,14 +91,20 @@ struct LeaveCommand: DatabaseCommand {
             )
         }
         try tell(askers: report.askers, console)
+        if let rows = report.keyValueRows {
+            try console.say(
+                "The key-value store stays in ferry_kv_value, ferry_kv_member and ferry_kv_counter "
+                    + "(\(Wording.count(rows, "row", "rows"))). The next container gets it; delete the rows if it should not."
+            )
+        }
         if let keys = report.rememberedKeys {
             try console.say(
-                "\(DatabaseFiles(of: argument.database).shownPath(.keys)) says which rows are under integer keys now (\(Wording.grouped(keys))), for `ferry join` "
-                    + "with `--match keys`. Remove the file where nobody joins again.")
+                "\(DatabaseFiles(of: argument.database).shownPath(.keys)) says which rows are under integer keys now "
+                    + "(\(Wording.grouped(keys))), for a later `ferry join`. Remove the file where nobody joins again.")
         }
         if let failure = report.keysFailure {
             console.warn(
-                "Nothing remembers which rows the integer keys mean, for a later `ferry join` with `--match keys`. \(failure)"
+                "Nothing remembers which rows the integer keys mean, for a later `ferry join`. \(failure)"
             )
         }
         if report.unpublished > 0 {

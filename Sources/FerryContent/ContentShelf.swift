@@ -114,7 +114,8 @@ package final class ContentShelf: Sendable {
     /// - Returns: true if the content was here.
     @discardableResult
     package func evict(_ id: ContentID) throws -> Bool {
-        try fileSystem.removeFile(at: path(Self.wholeName(id)))
+        let path = path(Self.wholeName(id))
+        return try HeldContent.unlessHeld(path) { try fileSystem.removeFile(at: path) }
     }
 
     // MARK: Contents in the middle of fetching

@@ -121,6 +121,15 @@ final class ChangeBroadcast: Sendable {
         for signal in named { signal.yield() }
     }
 
+    /// Lets the followers of values and counters read again: somebody may have written by SQL, which is in no record of changes. A value that is
+    /// the same is not told. A set may have a million members, so its followers do not read without a reason.
+    func suspectValues() {
+        let signals = listeners.withLock { listeners in
+            listeners.named.values.filter { $0.name.kind != .set }.map(\.signal)
+        }
+        for signal in signals { signal.yield() }
+    }
+
     /// A stream of external changes.
     func changes() -> AsyncStream<KeyValueChange> {
         let (stream, continuation) = AsyncStream.makeStream(of: KeyValueChange.self)

@@ -7,20 +7,20 @@ extension KeyValueStore {
     public var externalChanges: AsyncStream<KeyValueChange> { broadcast.changes() }
 
     /// The value of a key now and after every change, whoever makes the change; `nil` without a value. A slow reader
-    /// gets the newest value only.
+    /// gets the newest value only. A change by SQL is told once the engine has sent it.
     public func values(forKey key: String) -> AsyncStream<KeyValue?> {
         let name = KeyValueName(.value, Self.composed(key))
         return stream(of: name) { try $0.value(forKey: name.name) }
     }
 
-    /// A counter now and after every change.
+    /// A counter now and after every change, as `values(forKey:)`.
     public func values(ofCounter counter: String) -> AsyncStream<Int64> {
         let name = KeyValueName(.counter, Self.composed(counter))
         return stream(of: name) { try $0.counter(name.name) }
     }
 
-    /// The members of a set now and after every change. For a very large set with many changes prefer `externalChanges`
-    /// and `contains`.
+    /// The members of a set now and after every change by a `KeyValueStore` of any process, or by another device. Changes by SQL on this device
+    /// are told with the next such change. For a very large set with many changes prefer `externalChanges` and `contains`.
     public func members(followingSet set: String) -> AsyncStream<Set<String>> {
         let name = KeyValueName(.set, Self.composed(set))
         return stream(of: name) { try $0.members(ofSet: name.name) }

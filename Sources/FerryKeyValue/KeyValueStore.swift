@@ -16,8 +16,8 @@ import Foundation
 /// Docs/KeyValue.md. Names and members are compared as Swift compares strings, so they are kept in Unicode's composed
 /// form.
 ///
-/// Safe to use from any thread. Every call is a short transaction: do not call the store from within an access to the
-/// same GRDB connection.
+/// Safe to use from any thread. Every call is a short transaction. A call inside a transaction of the same GRDB connection, as in
+/// `write { … }` or in a hook, throws `invalidArgument`.
 public final class KeyValueStore: Sendable {
     public let limits: KeyValueLimits
     let engine: SyncEngine
@@ -39,9 +39,16 @@ public final class KeyValueStore: Sendable {
         follower = Task.detached {
             for await event in events {
                 switch event {
-                // The next event finds the same news and makes up for a failure to read now.
-                case .synced, .databaseChanged, .reopened: try? broadcast.check()
-                case .started, .following, .leading, .failed, .stopped: break
+                // The next event finds the same news and makes up for a failure to read now. A watch fails and ends where the database left
+                // its container.
+                case .synced(let report):
+                    try? broadcast.check()
+                    if report.published.changes > 0 { broadcast.suspectValues() }
+                case .databaseChanged:
+                    try? broadcast.check()
+                    broadcast.suspectValues()
+                case .reopened, .failed, .stopped: try? broadcast.check()
+                case .started, .following, .leading: break
                 }
             }
         }

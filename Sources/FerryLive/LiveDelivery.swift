@@ -29,7 +29,8 @@ public struct LiveDelivery<Record: FetchableRecord & Sendable>: Sendable {
     /// - Parameter row: the row's place among all rows, from 0.
     public func key(at row: Int) -> LiveKey { index.keys[row] }
 
-    /// The object ID of a row, as far as known yet; `nil` without a store, or if the table does not travel.
+    /// The object ID of a row; `nil` without a store, for a row that no pass has packed yet, or if the table does not travel. In a delivery from
+    /// the cache, and in the first delivery of a list with more than 5,000 rows, IDs become known by and by.
     public func object(at row: Int) -> ObjectID? { index.objects.withLock { $0[index.keys[row]] } }
 
     /// The place of a row in its section.
@@ -50,15 +51,19 @@ public struct LiveDelivery<Record: FetchableRecord & Sendable>: Sendable {
 
     /// Fetches records, a page at a time; records of the last pages are at hand.
     /// - Parameter rows: places among all rows.
-    /// - Returns: as many as were asked for; `nil` for a row deleted since, to be reported by the next delivery.
+    /// - Returns: as many as were asked for and are in the list; `nil` for a row deleted since, to be reported by the next delivery.
     /// - Throws: errors of GRDB.
     public func records(in rows: Range<Int>) async throws -> [Record?] {
         try await pages.records(in: rows.clamped(to: 0..<count), of: index)
     }
 
     /// Fetches a record, and with the record the rest of its page.
+    /// - Returns: `nil` for a row deleted since, and for a position outside of the list.
     public func record(at position: LivePosition) async throws -> Record? {
-        let row = row(at: position)
-        return try await records(in: row..<row + 1)[0]
+        guard index.sections.indices.contains(position.section) else { return nil }
+        let rows = index.sections[position.section].rows
+        guard position.item >= 0, position.item < rows.count else { return nil }
+        let row = rows.lowerBound + position.item
+        return try await records(in: row..<row + 1).first ?? nil
     }
 }

@@ -41,6 +41,9 @@ final class LiveList: Sendable {
 
     var index: LiveIndex? { state.withLock { $0.index } }
 
+    /// The version of the failure to read the list; `nil` if the last reading succeeded.
+    var failedVersion: Int? { state.withLock { $0.failure == nil ? nil : $0.version } }
+
     /// The news after a version.
     func news(after version: Int) -> News {
         state.withLock { state in
@@ -109,30 +112,68 @@ final class LiveList: Sendable {
     }
 }
 
-/// The connections of a list: two of its own, if the database is a file.
+/// The connections of a list: two of its own for a file with a write-ahead log, and otherwise the app's.
+///
+/// With a rollback journal a commit waits for all readers, or fails. On the app's own connection the readings come between the app's writes.
 struct LiveConnection: Sendable {
+    /// How long a reading waits for another program, where the app's configuration does not wait at all.
+    private static let busySeconds = 10.0
+
     /// Reads the whole list. SQLite reports the commits of all other connections here.
     let reader: any DatabaseReader
     /// Fetches pages, so that no page waits for a reading of the whole list.
     let pages: any DatabaseReader
     /// The files whose changes mean commits; empty for a database in memory.
     let files: [String]
-    var isOwn: Bool { !files.isEmpty }
+    /// True if the connections are the list's own: then SQLite tells the app's commits, too.
+    let isOwn: Bool
 
     /// - Throws: errors of GRDB if the database cannot be opened again.
     init(_ reader: any DatabaseReader) throws {
         let path = reader.path
         if path.isEmpty || path == ":memory:" || path.hasPrefix("file:") {
-            (self.reader, pages, files) = (reader, reader, [])
+            (self.reader, pages, files, isOwn) = (reader, reader, [], false)
+            return
+        }
+        // SQLite's journals lie beside the file itself, not beside a link to the file.
+        let file = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+        files = [file, file + "-wal", file + "-journal"]
+        guard try Self.hasWriteAheadLog(reader) else {
+            (self.reader, pages, isOwn) = (reader, reader, false)
             return
         }
         var configuration = reader.configuration
         configuration.readonly = true
         configuration.label = "Ferry.LiveResults"
+        if case .immediateError = configuration.busyMode { configuration.busyMode = .timeout(Self.busySeconds) }
         self.reader = try DatabaseQueue(path: path, configuration: configuration)
         pages = try DatabaseQueue(path: path, configuration: configuration)
-        // SQLite's journals lie beside the file itself, not beside a link to the file.
-        let file = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
-        files = [file, file + "-wal", file + "-journal"]
+        isOwn = true
     }
+
+    private static func hasWriteAheadLog(_ reader: any DatabaseReader) throws -> Bool {
+        do {
+            return try reader.unsafeReentrantRead { try String.fetchOne($0, sql: "PRAGMA journal_mode") } == "wal"
+        } catch let error as DatabaseError where error.isBusy {
+            // With a write-ahead log nobody keeps readers out.
+            return false
+        }
+    }
+
+    /// Reads pages, and waits while another program keeps the database locked.
+    func readPages<Result: Sendable>(_ body: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
+        let end = ContinuousClock.now + .seconds(Self.busySeconds)
+        while true {
+            do {
+                return try await pages.read(body)
+            } catch let error as DatabaseError where error.isBusy && ContinuousClock.now < end {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+        }
+    }
+}
+
+extension DatabaseError {
+    /// True while another connection keeps the database locked.
+    var isBusy: Bool { resultCode == .SQLITE_BUSY || resultCode == .SQLITE_LOCKED }
 }

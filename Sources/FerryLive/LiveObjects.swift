@@ -7,7 +7,7 @@ struct LiveObjects: Sendable {
     let store: Store
     let table: String
     /// Keys looked up in a transaction.
-    private static let batchSize = 5_000
+    static let batchSize = 5_000
 
     /// Looks up the IDs that an index lacks.
     func fill(_ index: LiveIndex) throws {

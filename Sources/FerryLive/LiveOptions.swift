@@ -3,7 +3,7 @@ import Foundation
 
 /// How a list fetches rows, and what the list keeps for the next start.
 public struct LiveOptions: Sendable {
-    /// The least number of rows fetched at once.
+    /// The least number of rows fetched at once. A number below 1 counts as 1, and a number above 1,048,576 as that.
     public var pageSize: Int
     /// A file that keeps the list's keys for the next start; make a file for each list, in a folder for caches. The
     /// first delivery comes from the cache, and the second delivery corrects it.

@@ -6,6 +6,8 @@ import GRDB
 final class LivePages<Record: FetchableRecord & Sendable>: Sendable {
     /// How many pages are kept.
     private static var kept: Int { 16 }
+    /// A larger page is no page any more.
+    private static var maximumPageSize: Int { 1 << 20 }
 
     private struct Entry {
         var record: Record
@@ -25,7 +27,7 @@ final class LivePages<Record: FetchableRecord & Sendable>: Sendable {
 
     init(_ list: LiveList, pageSize: Int) {
         self.list = list
-        self.pageSize = pageSize
+        self.pageSize = min(max(pageSize, 1), Self.maximumPageSize)
     }
 
     func records(in rows: Range<Int>, of index: LiveIndex) async throws -> [Record?] {
@@ -56,7 +58,7 @@ final class LivePages<Record: FetchableRecord & Sendable>: Sendable {
 
     private func fetch(_ rows: [Int], of index: LiveIndex) async throws -> [LiveKey: Record] {
         let keys = rows.map { index.keys[$0] }
-        let found = try await list.connection.pages.read { [list] database in
+        let found = try await list.connection.readPages { [list] database in
             try list.request.fetch(database, keys).map { ($0.key, $0.hash, try Record(row: $0.row)) }
         }
         let places = Dictionary(zip(keys, rows), uniquingKeysWith: { first, _ in first })

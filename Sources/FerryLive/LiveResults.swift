@@ -18,8 +18,9 @@ import GRDB
 ///   pages.
 /// - After each commit the request is read once, on a connection and a thread of the list's own. An unchanged result is
 ///   no delivery.
-/// - The database is opened twice more, for reading, with the configuration of the given reader. An in-memory database
-///   cannot be opened again: its list is read through the given reader, and follows only writes through that reader.
+/// - A database with a write-ahead log, such as a `DatabasePool`, is opened twice more, for reading, with the configuration of the given
+///   reader. With another journal a second reader would keep the app from committing. So the list is read through the given reader, and so
+///   is a list of a database in memory, which follows only writes through that reader.
 /// - A list stops by `close`, or once it is released and nobody reads its deliveries.
 public final class LiveResults<Record: FetchableRecord & Sendable>: Sendable {
     private let list: LiveList
@@ -61,7 +62,7 @@ public final class LiveResults<Record: FetchableRecord & Sendable>: Sendable {
         _ options: LiveOptions
     ) throws {
         list = LiveList(request, sections, try LiveConnection(reader), objects: objects)
-        pages = LivePages(list, pageSize: max(options.pageSize, 1))
+        pages = LivePages(list, pageSize: options.pageSize)
         worker = LiveWorker(list, cache: options.cache.map { LiveIndexCache(file: $0) })
         worker.start(observing: reader as? any DatabaseWriter)
     }
@@ -75,10 +76,14 @@ public final class LiveResults<Record: FetchableRecord & Sendable>: Sendable {
 
     /// Ends all deliveries. Past deliveries can still fetch records.
     public func close() { worker.stop() }
+
+    /// Reads a list again that could not be read.
+    func readAgain() { worker.readAgain() }
 }
 
 /// The deliveries of a `LiveResults`. The sequence ends when the results are closed, and throws errors that keep the
-/// request from being read: then iterate anew.
+/// request from being read. Then iterate anew: the request is read at once, and again after each commit. A database that another program
+/// keeps locked is no such error: the list waits.
 public struct LiveDeliveries<Record: FetchableRecord & Sendable>: AsyncSequence, Sendable {
     /// Held so that the results stay current while somebody reads.
     private let results: LiveResults<Record>
@@ -104,6 +109,10 @@ public struct LiveDeliveries<Record: FetchableRecord & Sendable>: AsyncSequence,
             self.results = results
             self.list = list
             self.pages = pages
+            if let failed = list.failedVersion {
+                version = failed
+                results.readAgain()
+            }
         }
 
         /// - Returns: `nil` when the results were closed, or the task cancelled.

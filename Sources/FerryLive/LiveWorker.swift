@@ -22,8 +22,10 @@ final class LiveWorker: @unchecked Sendable {
     private let observation = Locked<AnyDatabaseCancellable?>(nil)
     private let isStopped = Locked(false)
     private let stopped = DispatchSemaphore(value: 0)
-    /// For a database in memory: true if something was committed.
+    /// On the app's connection: true if the app has committed something.
     private let isDirty = Locked(true)
+    /// True if the list is to be read whether anything was committed or not.
+    private let isWanted = Locked(false)
 
     private var dataVersion: Int?
     private var current: LiveIndex?
@@ -52,6 +54,12 @@ final class LiveWorker: @unchecked Sendable {
         if wasStopped { return }
         observation.withLock { $0 }?.cancel()
         stopped.signal()
+        watcher.wake()
+    }
+
+    /// Reads the list again: a request that could not be read may be sound by now.
+    func readAgain() {
+        isWanted.withLock { $0 = true }
         watcher.wake()
     }
 
@@ -102,6 +110,8 @@ final class LiveWorker: @unchecked Sendable {
         do {
             guard let index = try readIfChanged() else { return false }
             if let current, current.hashes != nil, isSame(current, index) { return true }
+            let isSmall = index.keys.count <= LiveObjects.batchSize
+            if isSmall, current?.hashes == nil { try lookUpObjects(index) }
             publish(index)
             try lookUpObjects(index)
         } catch {
@@ -119,25 +129,30 @@ final class LiveWorker: @unchecked Sendable {
     }
 
     private static func isBusy(_ error: any Error) -> Bool {
-        guard let error = error as? DatabaseError else { return (error as? FerryError)?.code == .busy }
-        return error.resultCode == .SQLITE_BUSY || error.resultCode == .SQLITE_LOCKED
+        (error as? DatabaseError)?.isBusy ?? ((error as? FerryError)?.code == .busy)
     }
 
     private func readIfChanged() throws -> LiveIndex? {
         let bumps = list.bumps
         let reader = list.connection.reader
-        if list.connection.isOwn {
-            let version = try reader.read { try Int.fetchOne($0, sql: "PRAGMA data_version") }
-            if version == dataVersion { return nil }
-            // Before the list is read: the next look finds commits in between.
-            dataVersion = version
-        } else {
-            let wasDirty = isDirty.withLock { dirty in
-                defer { dirty = false }
-                return dirty
-            }
-            if !wasDirty { return nil }
+        var hasNews = isWanted.withLock { wanted in
+            defer { wanted = false }
+            return wanted
         }
+        // Before the list is read: the next look finds commits in between.
+        if !list.connection.files.isEmpty {
+            let version = try reader.read { try Int.fetchOne($0, sql: "PRAGMA data_version") }
+            hasNews = hasNews || version != dataVersion
+            dataVersion = version
+        }
+        if !list.connection.isOwn {
+            hasNews =
+                isDirty.withLock { dirty in
+                    defer { dirty = false }
+                    return dirty
+                } || hasNews
+        }
+        if !hasNews { return nil }
         return try reader.read { [list] in try list.request.scan($0, list.sections, bumps: bumps) }
     }
 
@@ -159,7 +174,7 @@ final class LiveWorker: @unchecked Sendable {
         list.publish(index)
     }
 
-    /// After the first delivery, which does not wait for IDs.
+    /// Before the first delivery of a list of usual size. The first delivery of a large list does not wait for IDs.
     private func lookUpObjects(_ index: LiveIndex) throws {
         if index.objects.withLock({ $0.isEmpty }) { try list.objects?.fill(index) }
     }

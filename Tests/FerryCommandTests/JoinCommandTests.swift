@@ -131,6 +131,23 @@ final class JoinCommandTests: XCTestCase {
         }
     }
 
+    /// The file of `leave` proves which rows are the container's, and `join` says so.
+    func testADatabaseThatLeftJoinsByItsFile() throws {
+        let workshop = try Workshop()
+        try workshop.begin(isOpen: true)
+        try workshop.succeed("join", "b.sqlite", "shared")
+        try workshop.succeed("leave", "b.sqlite")
+        let dry = try workshop.succeed("join", "b.sqlite", "shared", "--dry-run")
+        XCTAssertTrue(dry.output.contains("left this container before"), dry.output)
+        let outcome = try workshop.succeed("join", "b.sqlite", "shared")
+        XCTAssertTrue(outcome.output.contains("as with `--match keys`"), outcome.output)
+        XCTAssertFalse(outcome.output.contains("both were kept"), outcome.output)
+        try workshop.succeed("sync", "a.sqlite")
+        for database in ["a.sqlite", "b.sqlite"] {
+            XCTAssertEqual(try workshop.sql(database, "SELECT count(*) FROM song"), "3\n")
+        }
+    }
+
     func testJoinWithTheirsDeletesWhatOnlyThisDatabaseHas() throws {
         let workshop = try Workshop()
         try workshop.begin(isOpen: true)

@@ -19,7 +19,7 @@ final class LeaveCommandTests: XCTestCase {
         let names = try FileManager.default.contentsOfDirectory(atPath: workshop.folder.path)
         XCTAssertEqual(names.sorted(), ["a.sqlite", "a.sqlite-ferry-keys", "shared"])
         XCTAssertTrue(outcome.output.contains("a.sqlite-ferry-keys says which rows"), outcome.output)
-        try workshop.fail("doctor", "a.sqlite", status: 65, code: "notTracked", mentioning: "--match keys")
+        try workshop.fail("doctor", "a.sqlite", status: 65, code: "notTracked", mentioning: "-ferry-keys")
     }
 
     func testADatabaseOfNoContainerHasNothingToLeave() throws {

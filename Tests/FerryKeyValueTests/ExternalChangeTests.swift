@@ -33,6 +33,24 @@ final class ExternalChangeTests: XCTestCase {
         changes.wait("the initial sync") { $0 == [KeyValueChange(reason: .initialSync, keys: ["a"])] }
     }
 
+    /// SQL writes the tables without a word. Whoever follows a value hears of it with the pass that sends it.
+    func testAValueThatSQLWroteIsTold() async throws {
+        let pair = try TwoStores()
+        try pair.first.set("first", forKey: "theme")
+        try pair.first.increment("launches", by: 1)
+        let values = Collected(pair.first.values(forKey: "theme"))
+        let counts = Collected(pair.first.values(ofCounter: "launches"))
+        values.wait("the present value") { $0 == ["first"] }
+        counts.wait("the present counter") { $0 == [1] }
+        try pair.engines[0].store.write {
+            try $0.execute("UPDATE ferry_kv_value SET value = 'by SQL' WHERE key = 'theme'")
+            try $0.execute("UPDATE ferry_kv_counter SET amount = 7")
+        }
+        try await pair.engines[0].sync()
+        values.wait("the value by SQL") { $0.last == .some("by SQL") }
+        counts.wait("the counter by SQL") { $0.last == 7 }
+    }
+
     func testAnotherProcessIsTold() throws {
         let pair = try TwoStores()
         try pair.first.set(0, forKey: "a")

@@ -26,6 +26,19 @@ final class LiveReplayTests: XCTestCase {
         return (pool, try Replica.create(Store(pool), containerPath: container, sealing: .open, name: name).replica)
     }
 
+    func testTheFirstDeliveryHasObjectIDs() async throws {
+        let folder = try ScratchFolder()
+        let (pool, replica) = try device(folder, "laptop")
+        try await pool.write { try Note(id: 1, text: "a").insert($0) }
+        _ = try replica.sync()
+        for _ in 0..<10 {
+            let notes = try LiveResults(in: pool, store: replica.store) { _ in Note.order(Column("text")) }
+            var deliveries = notes.deliveries.makeAsyncIterator()
+            let delivery = try await deliveries.next()
+            XCTAssertNotNil(delivery?.object(at: 0))
+        }
+    }
+
     /// Two devices give one integer to two rows: one of them gets another, and is no other row for it.
     func testReplayIsToldByObjectID() async throws {
         let folder = try ScratchFolder()

@@ -246,6 +246,68 @@ final class LiveResultsTests: XCTestCase {
         XCTAssertEqual(delivery?.count, 3)
     }
 
+    /// Whoever iterates anew hears of the request as it is now, and not of the former failure.
+    func testAnotherReaderHearsNothingOfAFormerFailure() async throws {
+        let pool = try pool()
+        let albums = try LiveResults<Album>(in: pool, key: ["id"]) { _ in SQLRequest(sql: "SELECT * FROM record") }
+        for _ in 0..<2 {
+            do {
+                for try await _ in albums.deliveries { XCTFail("There is no such table.") }
+            } catch let error as DatabaseError {
+                XCTAssertTrue("\(error)".contains("no such table"), "\(error)")
+            }
+        }
+        try await pool.write { try $0.execute(sql: "CREATE VIEW record AS SELECT * FROM album") }
+        for try await delivery in albums.deliveries {
+            XCTAssertEqual(delivery.count, 3)
+            break
+        }
+    }
+
+    /// A queue has a rollback journal and waits for nobody, unless the app says otherwise: a list over it keeps no write from committing.
+    func testAListOverAQueueKeepsNobodyFromWriting() async throws {
+        let queue = try DatabaseQueue(path: folder.path("queue.sqlite"))
+        try await queue.write { try $0.execute(sql: "CREATE TABLE album(id INTEGER PRIMARY KEY, artist, title)") }
+        let albums = try LiveResults(in: queue, Self.byArtist)
+        /// Reads deliveries with their records until the list has a number of rows.
+        @Sendable func follow(to count: Int) async throws {
+            for try await delivery in albums.deliveries {
+                _ = try await delivery.records(in: 0..<delivery.count)
+                if delivery.count >= count { return }
+            }
+            XCTFail("The deliveries ended.")
+        }
+        let reader = Task { try await follow(to: 300) }
+        for id in 1...300 {
+            try await queue.write { try Album(id: Int64(id), artist: "Amy", title: "\(id)").insert($0) }
+        }
+        try await reader.value
+        // What another connection writes is told, too.
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(20)
+        let other = try DatabaseQueue(path: folder.path("queue.sqlite"), configuration: configuration)
+        try await other.write { try Album(id: 301, artist: "Nina", title: "Other").insert($0) }
+        try await follow(to: 301)
+    }
+
+    func testOddArgumentsAreNoTrap() async throws {
+        let pool = try pool()
+        for size in [Int.min, -1, 0, 1, Int.max] {
+            let albums = try LiveResults(in: pool, options: LiveOptions(pageSize: size), Self.byArtist)
+            var deliveries = albums.deliveries.makeAsyncIterator()
+            let next = try await deliveries.next()
+            let delivery = try XCTUnwrap(next)
+            for (rows, count) in [(0..<3, 3), (Int.min..<2, 2), (-5 ..< -1, 0), (1..<Int.max, 2), (9..<12, 0)] {
+                let records = try await delivery.records(in: rows)
+                XCTAssertEqual(records.count, count, "\(rows) by \(size)")
+            }
+            for (section, item) in [(-1, 0), (1, 0), (0, -1), (0, 3), (0, Int.max), (Int.max, 0)] {
+                let record = try await delivery.record(at: LivePosition(section: section, item: item))
+                XCTAssertNil(record)
+            }
+        }
+    }
+
     func testAKeyThatIsNoneIsRefused() async throws {
         let pool = try pool()
         for (key, sql, word) in [

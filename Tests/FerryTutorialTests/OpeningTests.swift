@@ -57,6 +57,37 @@ final class OpeningTests: XCTestCase {
 
     private func entries() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: shared).sorted() }
 
+    /// GRDB's migrator compares the whole schema, so it empties a database with Ferry's tables at each start.
+    func testADatabaseThatAMigratorEmptiedIsNotJoinedSilently() async throws {
+        var migrator = DatabaseMigrator()
+        migrator.eraseDatabaseOnSchemaChange = true
+        migrator.registerMigration("v1") { try $0.execute(sql: "CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT)") }
+        let path = try folder.path("laptop.sqlite")
+        func start() async throws -> OpeningResult {
+            let pool = try DatabasePool(path: path)
+            defer { try? pool.close() }  // the test is over then
+            try migrator.migrate(pool)
+            let store = Store(pool, keyDirectory: try folder.path("keys"))
+            return try await open(store, .firstUnsealed)
+        }
+        guard case .created = try await start() else { return XCTFail("no container was made") }
+        do {
+            _ = try await start()
+            XCTFail("An emptied database was joined.")
+        } catch let error as FerryError {
+            XCTAssertEqual(error.code, .storeIncomplete)
+            XCTAssertTrue(error.message.contains("eraseDatabaseOnSchemaChange"), error.message)
+        }
+        // A person agrees to a new device.
+        try FileManager.default.removeItem(atPath: path + "-ferry-lock")
+        guard case .joined = try await start() else { return XCTFail("the container was not joined") }
+        // A new file in the place of the former is a new device without a question.
+        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+        migrator.eraseDatabaseOnSchemaChange = false
+        guard case .joined = try await start() else { return XCTFail("a new file was refused") }
+        guard case .opened = try await start() else { return XCTFail("the database was not opened") }
+    }
+
     func testTheFirstDeviceMakesAContainerOnce() async throws {
         let codes = Mutex<[String]>([])
         let laptop = try store("laptop")

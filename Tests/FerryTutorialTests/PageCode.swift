@@ -11,7 +11,9 @@ private func show(_ text: String) {}
 enum GettingStartedPage {
     static func openStore(_ path: String, _ migrator: DatabaseMigrator) throws -> Store {
         // GettingStarted.md
-        let pool = try DatabasePool(path: path)
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(5)
+        let pool = try DatabasePool(path: path, configuration: configuration)
         try migrator.migrate(pool)
         let store = Store(pool)
         // end
@@ -168,7 +170,9 @@ enum ReadmePage {
         _ path: String, _ migrator: DatabaseMigrator, _ folder: String, _ choice: ContainerChoice
     ) async throws -> SyncEngine {
         // README.md
-        let pool = try DatabasePool(path: path)
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(5)  // beside other processes, such as `ferry watch`
+        let pool = try DatabasePool(path: path, configuration: configuration)
         try migrator.migrate(pool)
 
         let (replica, _) = try await Replica.open(Store(pool), containerPath: folder, as: choice)

@@ -87,12 +87,13 @@ extension DocumentAccess {
 
     /// Saves a content over the edited version. Versions made meanwhile by other devices stay, as rivals.
     /// - Returns: the new version; the edited version if the bytes are the same.
-    /// - Throws: `nothingFound` for an unknown document or version.
+    /// - Throws: `nothingFound` for an unknown document or version; `invalidArgument` for a folder.
     package func save(
         _ content: StoredContent, modifiedMicroseconds: Int64, mode: Int64? = nil, to document: DocumentID,
         over version: VersionID
     ) throws -> VersionID {
         try changing { change in
+            try Self.refuseFolder(document, change.table)
             let versions = try change.table.versions(of: document)
             guard let edited = versions.first(where: { $0.id == version }) else {
                 throw FerryError(.nothingFound, "The document has no such version any more. Nothing was changed.")
@@ -112,6 +113,7 @@ extension DocumentAccess {
     /// - Throws: `nameTaken` if the path is taken; `invalidArgument` for a move of a folder into itself.
     package func move(_ document: DocumentID, to path: DocumentPath) throws {
         try changing(needsFolders: path.names.count > 1) { change in
+            guard change.tree[document] != nil else { throw Self.unknown }
             guard let name = path.name, let around = path.folder, let entry = change.tree[document], entry.isShown
             else { throw FerryError(.invalidArgument, "A document cannot be moved to “\(path)”.") }
             if let present = DocumentAccess.lookUp(path, change.tree), present != document { throw Self.taken(path) }
@@ -130,9 +132,11 @@ extension DocumentAccess {
 
     /// Puts a document into the trash; a folder with everything in it.
     /// - Returns: how many documents and folders.
+    /// - Throws: `nothingFound` for an unknown document.
     @discardableResult
     package func remove(_ document: DocumentID) throws -> Int {
         try changing { change in
+            guard change.tree[document] != nil else { throw Self.unknown }
             var (next, count) = ([document], 0)
             while let id = next.popLast() {
                 next += change.tree.shown(in: id).map(\.id)
@@ -207,9 +211,7 @@ extension DocumentAccess {
 
     private func settle(_ document: DocumentID, _ how: (RunningChange) throws -> Settlement) throws -> VersionID {
         try changing { change in
-            guard let row = try change.table.document(document) else {
-                throw FerryError(.nothingFound, "There is no such document.")
-            }
+            guard let row = try change.table.document(document) else { throw Self.unknown }
             let settling = try DocumentChange.settling(
                 row, change.table.versions(of: document), how(change), by: change.author,
                 isTaken: change.table.isTaken)
@@ -217,6 +219,9 @@ extension DocumentAccess {
             return settling.versions.last { $0.document == document }?.id ?? settling.versions[0].id
         }
     }
+
+    /// The error for an ID of no document.
+    static var unknown: FerryError { FerryError(.nothingFound, "There is no such document.") }
 
     static func taken(_ path: DocumentPath) -> FerryError {
         FerryError(

@@ -4,24 +4,46 @@ import FerryEngine
 import FerrySQL
 import FerryStore
 
+/// The bytes of a version, in a file beside the database.
+package struct OpenedFile: Sendable {
+    let held: HeldContent
+    package let version: VersionID
+    package let isExecutable: Bool
+    package let modifiedMicroseconds: Int64
+
+    package var path: String { held.path }
+}
+
 /// Bytes of documents, and columns of the app with references to contents.
 extension DocumentAccess {
-    /// A read-only file beside the database, with a document's shown version or any given version.
-    /// - Throws: `contentNotHere`, `contentLost`; `nothingFound` for a deletion or an unknown version.
+    /// A read-only file beside the database, with a document's shown version or any given version. Nobody in this process evicts the file
+    /// while the result is held.
+    /// - Throws: `contentNotHere`, `contentLost`; `nothingFound` for a deletion or an unknown version; `invalidArgument` for a folder.
     package func file(
         of document: DocumentID, version: VersionID? = nil, progress: ((Int) throws -> Void)? = nil
-    ) throws -> (path: String, version: VersionID, isExecutable: Bool, modifiedMicroseconds: Int64) {
+    ) throws -> OpenedFile {
         guard try store.hasDocumentTables() else {
             throw FerryError(.nothingFound, "The database has no documents.")
         }
-        let versions = try store.read { try DocumentTable($0).versions(of: document) }
+        let versions = try store.read { connection in
+            try Self.refuseFolder(document, DocumentTable(connection))
+            return try DocumentTable(connection).versions(of: document)
+        }
         let row = version.map { id in versions.first { $0.id == id } } ?? DocumentLeaves(versions).current
         guard let row, let content = row.content else {
             throw FerryError(.nothingFound, "The document has no such version with content.")
         }
-        return (
-            try replica.contentFile(content, progress: progress), row.id, row.mode & 1 != 0, row.modifiedMicroseconds
-        )
+        return OpenedFile(
+            held: try replica.heldContent(content, progress: progress), version: row.id,
+            isExecutable: row.mode & 1 != 0,
+            modifiedMicroseconds: row.modifiedMicroseconds)
+    }
+
+    /// A folder has no bytes that anybody could see.
+    /// - Throws: `invalidArgument` for a folder.
+    static func refuseFolder(_ document: DocumentID, _ table: DocumentTable) throws {
+        guard let row = try table.document(document), row.kind == .folder else { return }
+        throw FerryError(.invalidArgument, "“\(row.name)” is a folder, and has no bytes. Name a document.")
     }
 
     // MARK: Attachments

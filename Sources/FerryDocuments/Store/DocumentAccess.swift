@@ -69,6 +69,14 @@ package struct DocumentAccess: Sendable {
         return try entries(ids.compactMap { tree[$0] }, tree)
     }
 
+    /// Finds documents by ID.
+    /// - Throws: `nothingFound` if one of them is unknown.
+    package func knownEntries(_ ids: [DocumentID]) throws -> [DocumentEntry] {
+        let found = try entries(ids)
+        if !Set(ids).isSubset(of: found.map(\.id)) { throw Self.unknown }
+        return found
+    }
+
     private static func below(_ folder: DocumentID?, _ tree: DocumentTree) -> [DocumentTree.Entry] {
         var (found, next): ([DocumentTree.Entry], [DocumentID?]) = ([], [folder])
         while let folder = next.popLast() {
@@ -146,11 +154,13 @@ package struct DocumentAccess: Sendable {
     }
 
     /// The versions of a document: the shown version, then the rivals, then the past from the latest on.
+    /// - Throws: `nothingFound` for an unknown document.
     package func versions(of document: DocumentID) throws -> [DocumentVersion] {
-        guard try store.hasDocumentTables() else { return [] }
+        guard try store.hasDocumentTables() else { throw Self.unknown }
         let names = try deviceNames()
         return try store.read { connection in
             let rows = try DocumentTable(connection).versions(of: document)
+            if try rows.isEmpty && DocumentTable(connection).document(document) == nil { throw Self.unknown }
             let leaves = DocumentLeaves(rows)
             let first = [leaves.current].compactMap { $0 } + leaves.rivals
             let known = Set(first.map(\.id))

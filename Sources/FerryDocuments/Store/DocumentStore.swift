@@ -94,27 +94,30 @@ public final class DocumentStore: Sendable {
         }
     }
 
-    /// A file with a content: read-only, beside the database. Valid until `body` returns.
+    /// A file with a content: read-only, beside the database. Valid until `body` returns: no call of this process evicts the file meanwhile.
     /// - Throws: `contentNotHere`, `contentLost`; errors of `body`.
     public func withFile<Result: Sendable>(
         of content: ContentID, _ body: @Sendable (URL) async throws -> Result
     ) async throws -> Result {
-        let path = try await aside { access, flag in
-            try access.replica.contentFile(content) { _ in try flag.check() }
+        let held = try await aside { access, flag in
+            try access.replica.heldContent(content) { _ in try flag.check() }
         }
-        return try await body(URL(fileURLWithPath: path))
+        defer { withExtendedLifetime(held) {} }
+        return try await body(URL(fileURLWithPath: held.path))
     }
 
     /// Bytes of a content. The content is fetched if need be.
-    /// - Parameter range: `nil` for all bytes.
+    /// - Parameter range: `nil` for all bytes. Only the part of the range that the content has counts.
     /// - Throws: `contentNotHere`, `contentLost`, `inputOutput`.
     public func data(of content: ContentID, in range: Range<Int>? = nil) async throws -> Data {
         try await withFile(of: content) { url in
             let file = try FileHandle(forReadingFrom: url)
             defer { try? file.close() }  // the bytes are read already
             guard let range else { return try file.readToEnd() ?? Data() }
-            try file.seek(toOffset: UInt64(max(range.lowerBound, 0)))
-            return try file.read(upToCount: range.count) ?? Data()
+            let part = range.clamped(to: 0..<Int(clamping: try file.seekToEnd()))
+            if part.isEmpty { return Data() }
+            try file.seek(toOffset: UInt64(part.lowerBound))
+            return try file.read(upToCount: part.count) ?? Data()
         }
     }
 
@@ -153,6 +156,7 @@ public final class DocumentStore: Sendable {
     public func document(_ id: DocumentID) throws -> DocumentEntry? { try access.entry(id) }
 
     /// The versions of a document: the shown version, then the rivals, then the past.
+    /// - Throws: `nothingFound` for an unknown document.
     public func versions(of id: DocumentID) throws -> [DocumentVersion] { try access.versions(of: id) }
 
     // MARK: Changing
@@ -172,13 +176,16 @@ public final class DocumentStore: Sendable {
 
     /// Saves a content as a document's new version, over the edited version. Versions made meanwhile by other devices
     /// stay, as rivals.
+    /// - Parameter modified: when the bytes were edited; kept in microseconds.
     /// - Returns: the new version.
-    /// - Throws: `nothingFound` for an unknown document or version.
+    /// - Throws: `nothingFound` for an unknown document or version; `invalidArgument` for a folder, and for a date beyond 290,000 years.
     @discardableResult
     public func save(
         _ id: DocumentID, _ content: StoredContent, over version: VersionID, modified: Date = Date()
     ) async throws -> VersionID {
-        let time = Int64(modified.timeIntervalSince1970 * 1_000_000)
+        guard let time = Int64(exactly: (modified.timeIntervalSince1970 * 1_000_000).rounded(.towardZero)) else {
+            throw FerryError(.invalidArgument, "The date of the edit is no date, or too far away. Nothing was changed.")
+        }
         return try await changing { access, _ in
             try access.save(content, modifiedMicroseconds: time, to: id, over: version)
         }
@@ -191,12 +198,13 @@ public final class DocumentStore: Sendable {
     }
 
     /// Renames or moves a document or a folder.
-    /// - Throws: `nameTaken`, `invalidArgument` for a move of a folder into itself.
+    /// - Throws: `nothingFound` for an unknown document; `nameTaken`, `invalidArgument` for a move of a folder into itself.
     public func move(_ id: DocumentID, to path: String) async throws {
         try await changing { access, _ in try access.move(id, to: DocumentPath(path)) }
     }
 
     /// Puts a document into the trash; a folder with everything in it.
+    /// - Throws: `nothingFound` for an unknown document.
     public func remove(_ id: DocumentID) async throws { _ = try await changing { access, _ in try access.remove(id) } }
 
     /// Puts a document back out of the trash.
@@ -256,33 +264,36 @@ public final class DocumentStore: Sendable {
     public func setRetention(days: Int?) throws { try access.setRetention(days: days) }
 
     /// Brings the bytes of documents to this device.
-    /// - Throws: `contentNotHere`, `contentLost` for the first unavailable document; the remaining documents are
-    ///   fetched all the same.
+    /// - Throws: `nothingFound` for an unknown document; nothing is fetched then. `contentNotHere`, `contentLost` for the first unavailable
+    ///   document; the remaining documents are fetched all the same.
     public func fetch(_ ids: [DocumentID]) async throws {
         try await changing { access, flag in
-            let contents = try access.entries(ids).compactMap(\.content)
+            let contents = try access.knownEntries(ids).compactMap(\.content)
             let results = try access.replica.fetchContents(contents) { _, _ in try flag.check() }
             if let problem = results.lazy.compactMap(\.problem).first { throw Replica.notHere(problem) }
         }
     }
 
-    /// Removes bytes from this device if the container has them. The documents stay.
+    /// Removes bytes from this device if the container has them. The documents stay, and so do bytes that an `OpenDocument` or `withFile` uses.
     /// - Returns: the removed bytes.
+    /// - Throws: `nothingFound` for an unknown document.
     @discardableResult
     public func evict(_ ids: [DocumentID]) async throws -> Int {
         try await changing { access, _ in
-            try access.replica.evictContents(access.entries(ids).compactMap(\.content)).bytes
+            try access.replica.evictContents(access.knownEntries(ids).compactMap(\.content)).bytes
         }
     }
 
     /// Keeps the bytes of documents on this device, and fetches them with the next pass.
+    /// - Throws: `nothingFound` for an unknown document.
     public func pin(_ ids: [DocumentID]) throws { try setPinned(ids, true) }
 
     /// Lets the bytes of documents go again where room is needed.
+    /// - Throws: `nothingFound` for an unknown document.
     public func unpin(_ ids: [DocumentID]) throws { try setPinned(ids, false) }
 
     private func setPinned(_ ids: [DocumentID], _ isPinned: Bool) throws {
-        try access.replica.pinContents(access.entries(ids).compactMap(\.content), isPinned)
+        try access.replica.pinContents(access.knownEntries(ids).compactMap(\.content), isPinned)
     }
 }
 

@@ -21,19 +21,19 @@ public final class OpenDocument: Sendable {
 
     public let id: DocumentID
     private let store: DocumentStore
-    private let present: Locked<(version: VersionID, file: URL, failure: FerryError?)>
+    private let present: Locked<(file: OpenedFile, failure: FerryError?)>
 
-    init(_ id: DocumentID, _ store: DocumentStore, version: VersionID, file: URL) {
+    init(_ id: DocumentID, _ store: DocumentStore, _ file: OpenedFile) {
         self.id = id
         self.store = store
-        present = Locked((version, file, nil))
+        present = Locked((file, nil))
     }
 
     /// The open version.
-    public var version: VersionID { present.withLock { $0.version } }
+    public var version: VersionID { present.withLock { $0.file.version } }
 
-    /// A read-only file with the bytes of `version`.
-    public var file: URL { present.withLock { $0.file } }
+    /// A read-only file with the bytes of `version`. No call of this process evicts the file while the document is open.
+    public var file: URL { URL(fileURLWithPath: present.withLock { $0.file.path }) }
 
     public var state: State {
         get throws {
@@ -51,7 +51,7 @@ public final class OpenDocument: Sendable {
             let content = try await store.store(contentsOf: url)
             let saved = try await store.save(id, content, over: version)
             let file = try await store.file(of: id, saved)
-            present.withLock { $0 = (saved, file.url, nil) }
+            present.withLock { $0 = (file, nil) }
             return saved
         } catch let error as FerryError {
             present.withLock { $0.failure = error }
@@ -62,7 +62,7 @@ public final class OpenDocument: Sendable {
     /// Goes on with the version shown now, such as after a change by a different device.
     public func reload() async throws {
         let shown = try await store.file(of: id, nil)
-        present.withLock { $0 = (shown.version, shown.url, nil) }
+        present.withLock { $0 = (shown, nil) }
     }
 
     /// Changes of this document from now on.
@@ -80,16 +80,12 @@ public final class OpenDocument: Sendable {
 
 extension DocumentStore {
     /// Opens a document. The bytes are fetched if need be.
-    /// - Throws: `nothingFound`, `contentNotHere`, `contentLost`.
+    /// - Throws: `nothingFound`, `contentNotHere`, `contentLost`; `invalidArgument` for a folder.
     public func open(_ id: DocumentID) async throws -> OpenDocument {
-        let shown = try await file(of: id, nil)
-        return OpenDocument(id, self, version: shown.version, file: shown.url)
+        OpenDocument(id, self, try await file(of: id, nil))
     }
 
-    func file(of id: DocumentID, _ version: VersionID?) async throws -> (url: URL, version: VersionID) {
-        try await aside { access, flag in
-            let found = try access.file(of: id, version: version) { _ in try flag.check() }
-            return (URL(fileURLWithPath: found.path), found.version)
-        }
+    func file(of id: DocumentID, _ version: VersionID?) async throws -> OpenedFile {
+        try await aside { access, flag in try access.file(of: id, version: version) { _ in try flag.check() } }
     }
 }

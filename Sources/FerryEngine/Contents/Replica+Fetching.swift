@@ -184,6 +184,16 @@ extension Replica {
         return found
     }
 
+    /// The file of a content that stays while the result is held; as `contentFile`.
+    package func heldContent(_ content: ContentID, progress: ((Int) throws -> Void)? = nil) throws -> HeldContent {
+        for _ in 0..<4 {
+            let held = HeldContent(path: try contentFile(content, progress: progress))
+            // Somebody may have evicted the content a moment ago.
+            if case .file = try environment.fileSystem.item(at: held.path) { return held }
+        }
+        throw FerryError(.contentNotHere, "The content is removed from this device again and again. Try once more.")
+    }
+
     /// The file of a content here, unproved. `nil` also without a row, and for a damaged row.
     private func wholeFile(_ content: ContentID) throws -> String? {
         guard let row = try store.readContents({ rows, _ in try rows.soundContent(content) }) else { return nil }
@@ -230,14 +240,15 @@ extension Replica {
         var (evicted, bytes, left): ([ContentID], Int, [(content: ContentID, reason: FerryError)]) = ([], 0, [])
         for content in contents {
             guard let row = try store.readContents({ rows, _ in try rows.soundContent(content) }),
-                try shelf.path(ofWhole: content, byteCount: row.byteCount) != nil
+                let path = try shelf.path(ofWhole: content, byteCount: row.byteCount)
             else { continue }
             if try store.readContentStates({ try $0.state(of: content).isPinned }) {
                 left.append((content, FerryError(.invalidArgument, "It is pinned. `ferry documents unpin` it first.")))
             } else if let reason = try obstacleToEviction(of: row, container) {
                 left.append((content, reason))
+            } else if try HeldContent.isHeld(path) || !shelf.evict(content) {
+                left.append((content, FerryError(.busy, "Somebody reads it. Try again when it is closed.", path: path)))
             } else {
-                try shelf.evict(content)
                 try store.noteContentStates { try $0.setWhole(false, content) }
                 evicted.append(content)
                 bytes += row.byteCount

@@ -27,6 +27,9 @@ struct ContentExamination {
         try tellLost(&report)
         if isDeep { try tellDamagedBesideDatabase(&report) }
         try tellDamagedRows(&report)
+        if let strange = try replica.documentsStatus()?.strangeSentence {
+            report.add(.init(.warning, "documents", strange, advice: "Mend the rows, and the app that writes them."))
+        }
         for problem in try replica.store.readContents({ _, index in try index.problems() }) {
             report.add(
                 .init(

@@ -21,11 +21,14 @@ public struct JoinOptions: Equatable, Sendable {
     }
 
     package var rows: Rows
-    /// `nil`: rows under integer keys are separate rows, unless the table has a declared identity.
+    /// `nil`: rows under integer keys are separate rows, unless the table has a declared identity. A database that left the container knows
+    /// its rows by `rememberedKeys`.
     package var match: Match?
     /// The rows meant by the database's integer keys, from when the database left the container.
     package var rememberedKeys: RememberedKeys?
 
+    /// - Parameter match: not needed for a database that left this container: the file `<database>-ferry-keys` beside the database says which
+    ///   rows are the container's.
     public init(rows: Rows = .merge, match: Match? = nil) {
         self.rows = rows
         self.match = match

@@ -23,6 +23,8 @@ struct JoiningRows {
     private(set) var matchingKeys = 0
     /// Number of rows that became a row of the container by the integer alone.
     private(set) var assumedKeys = 0
+    /// Number of rows that are the container's by what the database remembers, though nobody asked for `Match.keys`.
+    private(set) var knownKeys = 0
     /// Number of deleted rows, because only this database had them.
     private(set) var removed = 0
 
@@ -36,7 +38,8 @@ struct JoiningRows {
             .joining(givingWay: options.rows != .mine, among: objects.unknownTimes))
     }
 
-    /// Packs the rows. With `Match.keys`, rows under the container's keys first become the container's objects.
+    /// Packs the rows. With `Match.keys`, rows under the container's keys first become the container's objects. So do the remembered rows of
+    /// a database that left the container.
     mutating func pack() throws -> PassOutcome {
         if options.match == .keys {
             let holders = objects.holders
@@ -44,9 +47,14 @@ struct JoiningRows {
             let adopted = try store.adopt(remembered?.applied(to: holders) ?? holders)
             assumedKeys = adopted.reduce(0) { $0 + (remembered?.tables[$1.key] == nil ? $1.value : 0) }
         } else {
+            var known: Set<String> = []
+            if let remembered = options.rememberedKeys, try store.isOrigin(of: remembered) {
+                knownKeys = try store.adopt(remembered.applied(to: [:])).values.reduce(0, +)
+                known = Set(remembered.tables.keys)
+            }
             let alive = objects.alive
             let keys = try store.integerKeys()
-            for (table, holders) in objects.holders {
+            for (table, holders) in objects.holders where !known.contains(table) {
                 let there = holders.filter { alive[table]?.contains($0.value) ?? false }
                 matchingKeys += keys[table].map { keys in there.keys.filter(keys.contains).count } ?? 0
             }

@@ -44,7 +44,7 @@ struct RememberedKeysFile {
         guard let keys = try? JSONDecoder().decode(RememberedKeys.self, from: Data(bytes)) else {
             throw FerryError(
                 .damagedFile,
-                "\(path) is damaged. The file says which rows the integer keys mean. Remove the file to take equal integers for equal rows.",
+                "\(path) is damaged. The file says which rows the integer keys mean. Remove the file to join without it.",
                 path: path)
         }
         return keys.container == container.description ? keys : nil

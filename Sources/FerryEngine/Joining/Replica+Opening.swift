@@ -18,8 +18,10 @@ extension Replica {
     ///   - `containerMissing`, `containerEmpty`: there is no container. Say that the folder may not be mounted or synced, and offer to
     ///     try again or to make this device the first one.
     ///   - `fileNotThereYet`: a container is on its way. Try again later.
+    ///   - `storeIncomplete`: somebody emptied the database since it was opened last, as GRDB's `eraseDatabaseOnSchemaChange` does.
     ///   - `keyMissing`: the container is sealed. Ask for a code, and call again with `further`.
-    ///   - `codeRefused`: the code was used, is over, or belongs to a different container. Ask for a new code.
+    ///   - `codeRefused`: the code was used or is over, or the recovery code is a different container's. Ask for a new code. An invitation's code
+    ///     of a different container waits for ever, because only the inviting device knows its codes.
     ///   - `notSealed`: the container is open, and this device was to make a sealed container. Join with `existing`, if wanted.
     ///   - `invalidArgument`: the container is open, and a code was given for a sealed container. Ask who made the container before you
     ///     join.
@@ -34,13 +36,17 @@ extension Replica {
         let opening = ReplicaOpening(
             store: store, containerPath: containerPath, choice: choice, device: device,
             progress: progress, environment: .live(for: store))
+        let opened: (replica: Replica, result: OpeningResult)
         switch try await onThread({ try opening.begin() }) {
-        case .done(let replica, let result): return (replica, result)
+        case .done(let replica, let result): opened = (replica, result)
         case .waits(let enrolment, let state):
             if case .waiting(let words) = state { onEvent?(.waiting(words: words)) }
             try await enrolment.waitUntilAdmitted()
-            return try await onThread { try opening.end(enrolment) }
+            opened = try await onThread { try opening.end(enrolment) }
         }
+        // Without the mark nobody notices an emptied database, and nothing worse.
+        try? await onThread { try SchemaMark(store).note() }
+        return opened
     }
 
     /// Runs a body on a separate thread: Swift's own threads must not block.

@@ -29,6 +29,7 @@ struct ReplicaOpening: Sendable {
     func begin() throws -> Step {
         try store.checkOwnTables()
         if try store.identity() != nil { return try reopen() }
+        try SchemaMark(store).checkContent()
         let path = try Replica.fullPlace(containerPath)
         switch (choice, try place(path)) {
         case (.existing, .nothing(let error)), (.further, .nothing(let error)): throw error

@@ -226,10 +226,8 @@ package struct ReplicaSetup {
     /// The options with the database's memory of its integer keys.
     private func remembering(_ options: JoinOptions, _ databasePath: String, _ place: JoinPlace) throws -> JoinOptions {
         var options = options
-        if options.match == .keys {
-            options.rememberedKeys = try RememberedKeysFile(besideDatabase: databasePath, environment.fileSystem)
-                .read(of: place.container.id)
-        }
+        options.rememberedKeys = try RememberedKeysFile(besideDatabase: databasePath, environment.fileSystem)
+            .read(of: place.container.id)
         return options
     }
 }

@@ -14,17 +14,24 @@ package struct DeviceLock: Sendable {
     package let path: String
     /// The database's real path.
     private let database: String
+    /// Throws where the holder could never work on the database.
+    private let check: @Sendable () throws -> Void
 
-    /// - Parameter databasePath: empty for an in-memory database, because no lock is needed there.
-    package init(databasePath: String) {
+    /// - Parameters:
+    ///   - databasePath: empty for an in-memory database, because no lock is needed there.
+    ///   - check: called before each attempt to get the lock. A thread that already has the database's connection would wait for a holder
+    ///     that waits for the connection.
+    package init(databasePath: String, check: @escaping @Sendable () throws -> Void = {}) {
         let files = DatabaseFiles(of: databasePath)
         (path, database) = (files.path(.lock), files.database)
+        self.check = check
     }
 
     /// Runs `body` while holding the lock.
     /// - Parameter waitMilliseconds: how long to try.
-    /// - Throws: `busy` if a second process holds the lock all this time.
+    /// - Throws: `busy` if a second process holds the lock all this time; errors of `check`.
     package func withLock<Result>(waitMilliseconds: Int = 30_000, _ body: () throws -> Result) throws -> Result {
+        try check()
         if path.isEmpty { return try body() }
         let descriptor = try LockFile.open(path, besideDatabase: database)
         defer { close(descriptor) }

@@ -16,12 +16,19 @@ import FerryStore
 /// A crash before step 4 leaves a database that leaves again, with the key or without it. A crash after step 4 leaves files, which
 /// `leaveRemains` removes.
 extension Replica {
-    /// Stops tracking and removes every trace of Ferry from the database. The app's rows stay; published files stay in
+    /// Stops tracking and removes Ferry's tables and triggers from the database. The app's rows stay; published files stay in
     /// the container for the remaining devices.
+    ///
+    /// The rows of the key-value store stay in their tables (`LeaveReport.keyValueRows`). A later `open`, `create` or `join` takes the rows
+    /// along into the next container. An app that does not want that deletes the tables' rows.
+    ///
+    /// The file `<database>-ferry-keys` beside the database says which rows the integer keys mean. A later `open` or `join` of the same
+    /// container goes by the file, so no row comes twice. Deleting the database without the file harms nothing.
     ///
     /// - Parameter discardingDocuments: true: documents and attachments go, with their bytes on this device.
     /// - Throws: `documentsPresent` where there are documents or attachments, and `discardingDocuments` is false: write them
-    ///   elsewhere first. After any other failure, and after a crash, leave again.
+    ///   elsewhere first. So also for values in a declared column that are no IDs: nobody knows which bytes are meant. After any other
+    ///   failure, and after a crash, leave again.
     public func leave(discardingDocuments: Bool = false) throws -> LeaveReport {
         try lock.withLock {
             try refreshIdentity()
@@ -33,6 +40,12 @@ extension Replica {
                     "The database has \(statistics.words). Their bytes go with Ferry's tables; rows keep the IDs of attachments. Say where "
                         + "the bytes are to be written, or that they may go.")
             }
+            if let strange = try documentsStatus()?.strangeSentence, !discardingDocuments {
+                throw FerryError(
+                    .documentsPresent,
+                    "\(strange) The bytes that are meant may lie beside the database, and go with Ferry's tables. Mend the rows first, or say "
+                        + "that the bytes may go.")
+            }
             let unpublished = try store.unpublishedCount()
             let hasOthers = try knowsOthers()
             let farewell = try sayLeaving()
@@ -40,10 +53,11 @@ extension Replica {
             try forgetKeys()
             let askers = try store.endTracking()
             try Self.removeFiles(shelf, lock, LeaderLock(databasePath: store.path))
+            let rows = try store.keyValueRows()
             return LeaveReport(
                 path: identity.containerPath, unpublished: unpublished, askers: askers, isTold: farewell.isTold,
-                untoldReason: farewell.reason, documents: documents > 0 ? documents : nil, rememberedKeys: keys.count,
-                keysFailure: keys.failure?.message, hasOthers: hasOthers)
+                untoldReason: farewell.reason, documents: documents > 0 ? documents : nil,
+                keyValueRows: rows > 0 ? rows : nil, rememberedKeys: keys.count, keysFailure: keys.failure?.message, hasOthers: hasOthers)
         }
     }
 

@@ -65,7 +65,7 @@ public final class Replica: Sendable {
         self.retention = retention
         heads = HeadCache(clock: environment.clock)
         quiet = UnchangedLogs(clock: environment.clock)
-        lock = DeviceLock(databasePath: store.path)
+        lock = DeviceLock(databasePath: store.path, check: store.checkAccess)
         files = DatabaseFiles(of: store.path)
         shelf = ContentShelf(
             besideDatabase: store.path, fileSystem: environment.fileSystem, random: environment.random)
@@ -251,7 +251,7 @@ extension Store {
         if !path.isEmpty, FileManager.default.fileExists(atPath: files.path(.keys)) {
             message =
                 "The database has left its container. \(files.shownPath(.keys)) says which rows its integer keys meant then: run "
-                + "`ferry join` with `--match keys` to join again, or remove the file."
+                + "`ferry join` to join again, or remove the file."
         }
         return FerryError(.notTracked, message, path: path.isEmpty ? nil : path)
     }

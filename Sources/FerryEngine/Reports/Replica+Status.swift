@@ -160,14 +160,16 @@ extension Replica {
         }
     }
 
-    private func documentsStatus() throws -> StatusReport.Documents? {
-        guard let found = try store.contentStatistics(), found.contents > 0 || found.folders > 0 else { return nil }
+    func documentsStatus() throws -> StatusReport.Documents? {
+        guard let found = try store.contentStatistics(), found.contents + found.folders + found.strangeValues > 0
+        else { return nil }
         let pending = try pendingPacks()
         return StatusReport.Documents(
             documents: found.documents, folders: found.folders, bytes: found.bytes, hereBytes: found.hereBytes,
             pendingPacks: pending.count, pendingBytes: pending.reduce(0) { $0 + $1.byteCount }, waiting: found.waiting,
             code: found.code?.rawValue, file: found.file, sinceMilliseconds: found.sinceMilliseconds, lost: found.lost,
-            conflicts: found.conflicts)
+            conflicts: found.conflicts, strangeValues: found.strangeValues > 0 ? found.strangeValues : nil,
+            strangeColumn: found.strangeColumn)
     }
 
     /// Returns why logs with whole files stop: their content is refused, now or by the last sync. Each error names its

@@ -246,6 +246,9 @@ public struct StatusReport: Codable, Equatable, Sendable {
         public var lost: Int
         /// Documents with rival versions.
         public var conflicts: Int
+        /// Values of columns with attachments that are no IDs of contents, and the first such column; `nil` without any.
+        public var strangeValues: Int?
+        package var strangeColumn: String?
     }
 }
 
@@ -307,6 +310,8 @@ public struct JoinReport: Codable, Equatable, Sendable {
     package var matchingKeys: Int
     /// Number of rows that are the container's by their integer keys alone (`--match keys` without a file of `leave`); `nil` if none are.
     package var assumedKeys: Int?
+    /// Number of rows that are the container's by `<database>-ferry-keys`, without `--match keys`; `nil` if none are.
+    package var knownKeys: Int?
     /// Number of rows deleted because only this database had them (`--rows theirs`).
     package var removed: Int
     /// Number of fields with values unlike the container's; the container's values are shown.
@@ -369,7 +374,10 @@ public struct LeaveReport: Codable, Equatable, Sendable {
     package var untoldReason: String?
     /// How many documents and attachments went; `nil` without any.
     public var documents: Int?
-    /// How many rows the file `<database>-ferry-keys` remembers for a later join by `--match keys`; `nil` without such a file.
+    /// How many values, members of sets and counters of the key-value store stay in the database, in the tables `ferry_kv_value`,
+    /// `ferry_kv_member` and `ferry_kv_counter`; `nil` without any. The next container gets them.
+    public var keyValueRows: Int?
+    /// How many rows the file `<database>-ferry-keys` remembers for a later join; `nil` without such a file.
     package var rememberedKeys: Int?
     /// Why that file could not be written. Integers alone tell rows then.
     package var keysFailure: String?

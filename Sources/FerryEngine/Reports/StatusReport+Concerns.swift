@@ -147,6 +147,15 @@ extension StatusReport.Documents {
                     message: "\(waiting == 1 ? "1 content is" : "\(waiting) contents are") still to come: \(obstacle).",
                     sinceMilliseconds: sinceMilliseconds))
         }
+        if let strange = strangeSentence { found.append(.init(kind: .needsApp, message: strange)) }
         return found
+    }
+
+    /// What is wrong with the values of columns with attachments; `nil` if they are all IDs.
+    var strangeSentence: String? {
+        guard let strangeValues, let strangeColumn else { return nil }
+        return
+            "\(strangeValues == 1 ? "1 value is no ID" : "\(strangeValues) values are no IDs") of a content, in \(strangeColumn) first, so no "
+            + "bytes travel for \(strangeValues == 1 ? "it" : "them"). Write the 16 bytes of the ID: Data(content.id.bytes)."
     }
 }

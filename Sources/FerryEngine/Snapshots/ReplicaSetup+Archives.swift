@@ -21,8 +21,8 @@ extension ReplicaSetup {
     ///
     /// - Parameters:
     ///   - containerPath: the folder of the file's container; the new database joins as a new device, in a sealed
-    ///     container with the enrolment of this setup. `nil`: the database belongs to no container, and Ferry leaves no
-    ///     trace in the database.
+    ///     container with the enrolment of this setup. `nil`: the database belongs to no container, and nothing of
+    ///     Ferry stays in the database but the rows of the key-value store.
     ///   - recovery: the recovery code, for a sealed file without a member's key here. Only without a container: a
     ///     joining device is let in by the enrolment.
     /// - Throws: `invalidArgument` if a file is at `databasePath`, `containerMismatch` if the folder is a different

@@ -95,6 +95,8 @@ package struct OwnNames {
             guard fixed.contains(foldedName(row[0].text)) else { continue }
             // `ferry leave` keeps the replay flag for the app's triggers.
             if foldedName(row[0].text) == ReplayFlag.table, try ReplayFlag(connection).isThere() { continue }
+            // It also keeps the rows of the key-value store.
+            if try KeyValueRemains(connection).tables().contains(row[0].text) { continue }
             throw FerryError(
                 .unsupportedTable,
                 "The database has “\(row[0].text)” of its own, and Ferry keeps a table by that name. Rename it first.")

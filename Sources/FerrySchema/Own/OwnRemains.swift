@@ -47,10 +47,10 @@ package struct OwnRemains {
         missing = needed.filter { present[$0] == nil || isEmpty && $0 == OwnNames.meta }.sorted()
     }
 
-    /// True if the present tables and triggers are Ferry's beyond doubt. `ferry leave` keeps the replay flag for the
-    /// app's triggers, and an app may have a table of a similar shape.
+    /// True if the present tables and triggers are Ferry's beyond doubt. `ferry leave` keeps the key-value store, and the replay flag for
+    /// the app's triggers, and an app may have a table of a similar shape.
     package var areThere: Bool {
-        get throws { try present.count >= 3 || !triggers.isEmpty }
+        get throws { try present.keys.filter { !KeyValueRemains.contains($0) }.count >= 3 || !triggers.isEmpty }
     }
 
     /// The triggers. Without Ferry's tables every write of the app fails on them.
@@ -89,7 +89,7 @@ package struct OwnRemains {
             || number(in: name, after: OwnNames.objects) != nil ? name : nil
     }
 
-    /// Removes the triggers, the indexes and the tables. The app's rows stay.
+    /// Removes the triggers, the indexes and the tables. The app's rows stay, and those of the key-value store.
     /// - Returns: how much there was, and the app's triggers and views that read the replay flag, which stays for them.
     package func remove() throws -> (triggers: Int, tables: Int, askers: [String]) {
         let names = try triggers
@@ -102,6 +102,7 @@ package struct OwnRemains {
         let askers = try ReplayFlag(connection).askers()
         var tables = present
         if !askers.isEmpty, tables.removeValue(forKey: ReplayFlag.table) != nil { try ReplayFlag(connection).rest() }
+        if try KeyValueRemains(connection).count() > 0 { tables = tables.filter { !KeyValueRemains.contains($0.key) } }
         for name in tables.values.sorted() { try connection.executeScript("DROP TABLE \(quoted(name))") }
         return (names.count, tables.count, askers)
     }

@@ -85,6 +85,25 @@ struct ContentReferences {
         return found
     }
 
+    /// How many values of declared columns are no IDs, and the first such column, as `table.column`; NULL is no value. A program that writes
+    /// `[UInt8]` through Codable writes a JSON text, for instance.
+    func strangeValues() throws -> (count: Int, column: String?) {
+        var found: (count: Int, column: String?) = (0, nil)
+        for (table, columns) in declared where table.isLocal {
+            for column in columns.map({ table.columns[$0] }) where column.isLocal {
+                let name = column.presentName ?? column.name
+                let strange = try access.connection.count(
+                    """
+                    SELECT count(*) FROM \(table.quotedName) WHERE \(quoted(name)) IS NOT NULL AND NOT (
+                        typeof(\(quoted(name))) = 'blob' AND length(\(quoted(name))) = 16
+                        OR typeof(\(quoted(name))) = 'text' AND length(\(quoted(name))) IN (32, 36))
+                    """)
+                if strange > 0 { found = (found.count + strange, found.column ?? "\(table.localName).\(name)") }
+            }
+        }
+        return found
+    }
+
     // MARK: Values
 
     private func forEachInRows(

@@ -21,6 +21,9 @@ package struct ContentStatistics: Hashable, Sendable {
     /// Contents that could not be fetched, and that nobody has.
     package var waiting = 0
     package var lost = 0
+    /// Values of declared columns that are no IDs, and the first column with one (`ContentReferences.strangeValues`).
+    package var strangeValues = 0
+    package var strangeColumn: String?
     /// The first obstacle, one of damaged bytes before all others: its code, the pack's file, and since when, in milliseconds.
     package var code: FerryError.Code?
     package var file: String?
@@ -38,6 +41,7 @@ extension ContentStatistics {
             """)[0]
         (documents, folders) = (row[0].number, row[1].number)
         attachments = try ContentUses(access).attached().count
+        (strangeValues, strangeColumn) = try ContentReferences(access).strangeValues()
         for content in try ContentUses(access).wanted(maximumBytes: nil, includingWhole: true) {
             contents += 1
             bytes += content.byteCount

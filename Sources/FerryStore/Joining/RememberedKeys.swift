@@ -1,4 +1,5 @@
 import FerryCore
+import FerrySQL
 import FerrySchema
 
 /// Which rows a database's integer keys mean. Integers alone do not tell: a device may have given a row another integer than other devices
@@ -29,11 +30,30 @@ package struct RememberedKeys: Codable, Equatable, Sendable {
     package struct Table: Codable, Equatable, Sendable {
         /// All rows, in the order of their keys.
         package var runs: [Run] = []
+        /// What some of the rows showed at that moment.
+        package var sample: RowSample?
 
         package init() {}
 
         package mutating func append(_ key: Int64, _ object: ObjectID) {
             if runs.isEmpty || !runs[runs.count - 1].extend(with: key, object) { runs.append(Run(key, object)) }
+        }
+
+        /// Some of the keys, spread over all of them.
+        fileprivate var sampledKeys: [Int64] {
+            let count = runs.reduce(0) { $0 + $1.count }
+            let wanted = min(count, RowSample.maximumRows)
+            var places = (0..<wanted).map { wanted == 1 ? 0 : $0 * (count - 1) / (wanted - 1) }[...]
+            var keys: [Int64] = []
+            var start = 0
+            for run in runs {
+                while let place = places.first, place < start + run.count {
+                    keys.append(run.firstKey &+ Int64(place - start))
+                    places.removeFirst()
+                }
+                start += run.count
+            }
+            return keys
         }
 
         fileprivate var objects: [FieldValue: ObjectID] {
@@ -93,9 +113,65 @@ extension ObjectID {
     }
 }
 
+/// What some rows of a table showed when their database left its container. A database in the same place, made anew, shows other rows.
+package struct RowSample: Codable, Equatable, Sendable {
+    fileprivate static let maximumRows = 64
+
+    fileprivate var columns: [String]
+    /// A hash of each row's values, by key.
+    fileprivate var hashes: [String: String]
+}
+
 /// Finds the rows to remember.
 struct ShownKeys {
     let access: StoreAccess
+
+    /// Whether the database is the one that left, by what its rows showed then: of the rows that are still there, a quarter has not changed.
+    func showRows(of remembered: RememberedKeys) throws -> Bool {
+        var (present, unchanged) = (0, 0)
+        for (name, table) in remembered.tables {
+            guard let sample = table.sample, let tracked = access.registry.table(named: name), tracked.isLocal else {
+                continue
+            }
+            let known = Set(tracked.localColumns.map(\.name))
+            for (key, hash) in sample.hashes {
+                guard let key = Int64(key) else { continue }
+                if !known.isSuperset(of: sample.columns) {
+                    present += 1
+                } else if let shown = try self.hash(of: key, in: tracked, sample.columns) {
+                    present += 1
+                    if shown == hash { unchanged += 1 }
+                }
+            }
+        }
+        return unchanged > 0 && unchanged * 4 >= present
+    }
+
+    private func sample(_ found: RememberedKeys.Table, of table: TrackedTable) throws -> RowSample? {
+        let keys = found.sampledKeys
+        if keys.isEmpty { return nil }
+        var sample = RowSample(columns: table.localColumns.map(\.name).sorted(), hashes: [:])
+        for key in keys { sample.hashes["\(key)"] = try hash(of: key, in: table, sample.columns) }
+        return sample
+    }
+
+    /// A hash of a row's values; `nil` without the row. Of a long value the length counts.
+    private func hash(of key: Int64, in table: TrackedTable, _ columns: [String]) throws -> String? {
+        let values = columns.map { name in
+            let column = quoted(name)
+            return
+                "CASE WHEN length(\(column)) > 4096 THEN typeof(\(column)) || length(\(column)) ELSE quote(\(column)) END"
+        }
+        let row = try access.connection.rows(
+            "SELECT \((["1"] + values).joined(separator: ", ")) FROM \(table.quotedName) WHERE \(quoted(table.keyColumns[0])) = ?",
+            .integer(key)
+        ).first
+        return row.map { row in
+            let bytes = Array(row.dropFirst().map(\.text).joined(separator: "\0").utf8)
+            let hash: ObjectID = bytes.withUnsafeBytes { ContentHash.hash($0, in: ObjectID(high: 0, low: 0)) }
+            return hash.hex
+        }
+    }
 
     func remembered(in container: ContainerID) throws -> RememberedKeys {
         var remembered = RememberedKeys(container: container)
@@ -110,6 +186,7 @@ struct ShownKeys {
             ) { row in
                 if case .integer(let key) = row.value(0), let object: ObjectID = row.id(1) { found.append(key, object) }
             }
+            found.sample = try sample(found, of: table)
             remembered.tables[foldedName(table.name)] = found
         }
         return remembered

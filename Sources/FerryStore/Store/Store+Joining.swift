@@ -25,12 +25,18 @@ extension Store {
         }
     }
 
+    /// Whether this is the database that left its container and remembered its keys, and no other one in its place.
+    package func isOrigin(of remembered: RememberedKeys) throws -> Bool {
+        try readAccess { try ShownKeys(access: $0).showRows(of: remembered) }
+    }
+
     /// The keys of rows in tables with integer keys, by the tables' names in lower case.
     package func integerKeys() throws -> [String: Set<FieldValue>] { try readAccess { try PreexistingKeys($0).all() } }
 
-    /// True if any table about to travel has rows, before tracking.
+    /// True if any table about to travel has rows, before tracking. The key-value store of a former container counts.
     package func hasRows(_ selection: TableSelection) throws -> Bool {
         try read { connection in
+            if try KeyValueRemains(connection).count() > 0 { return true }
             let schema = try SchemaReader(connection: connection).read(
                 selection.renamed, columns: selection.renamedColumns)
             return try TrackingPlan(schema, selection).tracked.contains { record in

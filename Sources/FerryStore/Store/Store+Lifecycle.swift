@@ -59,7 +59,10 @@ extension Store {
         }
     }
 
-    /// Stops tracking and removes everything of Ferry's, including the key-value store. The app's rows stay.
+    /// The number of rows of the key-value store that stay in a database without a container (`KeyValueRemains`).
+    package func keyValueRows() throws -> Int { try read { try KeyValueRemains($0).count() } }
+
+    /// Stops tracking and removes everything of Ferry's. The app's rows stay, and those of the key-value store.
     /// - Parameter emptying: true to empty the travelling tables, because they were empty before tracking.
     /// - Returns: the app's triggers and views reading `ferry_replay`: the table stays for them, with the value 0.
     @discardableResult
@@ -67,6 +70,9 @@ extension Store {
         try writeAsFerry { connection in
             try StoreIdentity.required(connection)
             let registry = emptying ? try Registry(connection, SchemaReader(connection: connection).read()) : nil
+            if emptying {
+                for table in try KeyValueRemains(connection).tables() { try connection.execute("DELETE FROM \(table)") }
+            }
             let asking = try Tracking(connection, clock: clock, random: random).end()
             guard let registry else { return (asking, []) }
             // The app's triggers remove their derived rows.

@@ -16,6 +16,9 @@ extension Store {
         }
     }
 
+    /// SQLite's count of the schema's changes.
+    package func schemaVersion() throws -> Int64 { try read { try SchemaReader(connection: $0).version() } }
+
     /// True if another connection holds the write lock at this moment, as while a statement copies a table.
     package func isBeingWritten() -> Bool {
         if path.isEmpty { return false }

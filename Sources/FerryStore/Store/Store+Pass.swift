@@ -12,7 +12,7 @@ extension Store {
     func passing<Result>(_ encode: SegmentEncoding, _ body: (StoreSession) throws -> Result) throws -> Result {
         while true {
             do {
-                return try transaction(encoding: encode, hook: willCommitReplay) { session in
+                return try transaction(encoding: encode, hook: hookOfPasses) { session in
                     try session.beginPass()
                     return try body(session)
                 }

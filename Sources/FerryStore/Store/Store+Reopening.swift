@@ -14,7 +14,7 @@ extension Store {
     package func hasMoved() throws -> Bool {
         if path.isEmpty { return false }
         return try Self.translating(path) {
-            writer.writeWithoutTransaction { database in
+            try onWriter { database in
                 var hasMoved: Int32 = 0
                 let code = sqlite3_file_control(
                     database.sqliteConnection, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)

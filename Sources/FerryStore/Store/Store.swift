@@ -56,6 +56,8 @@ public final class Store: Sendable {
     package var fastPathCounts: FastPathCounts { countedFastPaths.withLock { $0 } }
     /// True while several accesses form a single transaction.
     let isWhole = Mutex(false)
+    /// True while a pass runs the app's hook, on the connection's thread.
+    let isInAppsFunction = Mutex(false)
     /// True if everything committed by Ferry is on the disk. False at first: a process may have ended between a commit and its wait
     /// for the disk.
     private let isOnDisk = Mutex(false)
@@ -71,12 +73,13 @@ public final class Store: Sendable {
     /// The directory that an app chose for the secret keys of its devices; `nil`: this account's.
     package var keyDirectory: String? { chosenKeyDirectory.withLock { $0 } }
 
-    /// Uses an app's own connection. The store writes through the connection and never closes it.
+    /// Uses an app's own connection. The store writes through the connection and never closes it. Relative paths count from the current
+    /// directory of this moment.
     /// - Parameter keyDirectory: where the secret keys of this device are, for a sealed container. It must lie outside of the shared
     ///   folder, is made where it is missing, and must always be the same. `nil`: a directory of this account, as the command has it.
     public convenience init(_ writer: any DatabaseWriter, keyDirectory: String? = nil) {
         self.init(writer, clock: SystemClock())
-        chosenKeyDirectory.withLock { $0 = keyDirectory }
+        chosenKeyDirectory.withLock { $0 = keyDirectory.map(Self.absolute) }
     }
 
     /// Uses an app's own connection, and the time and random numbers that are given.
@@ -105,7 +108,13 @@ public final class Store: Sendable {
         opened = Mutex(writer)
         self.clock = clock
         self.random = random
-        path = Self.isInMemory(writer.path) ? "" : writer.path
+        path = Self.isInMemory(writer.path) ? "" : open == nil ? Self.absolute(writer.path) : writer.path
+    }
+
+    /// A path that stays the same where an app changes its current directory.
+    private static func absolute(_ path: String) -> String {
+        if path.hasPrefix("/") || path.hasPrefix("file:") { return path }
+        return FileManager.default.currentDirectoryPath + "/" + path
     }
 
     /// True for GRDB's paths of databases in memory: `:memory:`, and a URI for a database shared under a name.
@@ -335,9 +344,7 @@ public final class Store: Sendable {
             let aside = try DatabaseQueue(path: path, configuration: configuration)
             let work = Swift.Result {
                 try aside.inDatabase { database in
-                    guard let handle = database.sqliteConnection else {
-                        throw FerryError(.database, "The database is closed.")
-                    }
+                    guard let handle = database.sqliteConnection else { throw Self.closed(path) }
                     let connection = SQLConnection(handle, openedBy: database)
                     defer { connection.finalizeStatements() }
                     let result = Swift.Result {
@@ -359,7 +366,7 @@ public final class Store: Sendable {
 
     /// Runs `body`, which writes nothing, in a transaction blocking writers.
     private func whileNobodyWrites(_ body: (SQLConnection) throws -> Void) throws {
-        try writer.writeWithoutTransaction { database in
+        try onWriter { database in
             let connection = try connection(database)
             defer { if kept == nil { connection.finalizeStatements() } }
             try database.inTransaction(.immediate) {
@@ -377,9 +384,7 @@ public final class Store: Sendable {
     }
 
     func connection(_ database: Database) throws -> SQLConnection {
-        guard let handle = database.sqliteConnection else {
-            throw FerryError(.database, "The database is closed.")
-        }
+        guard let handle = database.sqliteConnection else { throw Self.closed(path) }
         if let connection = kept?.connection, connection.handle == handle { return connection }
         let connection = SQLConnection(handle, openedBy: database)
         kept?.connection = connection

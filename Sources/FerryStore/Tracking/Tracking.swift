@@ -26,7 +26,7 @@ struct Tracking {
         _ identity: StoreIdentity, _ selection: TableSelection, rowsAreOld: Bool
     ) throws -> [LeftOutTable] {
         try ReplayFlag(connection).makeRoom()
-        try connection.executeScript(StoreTables.create)
+        try connection.executeScript(KeyValueRemains(connection).making(StoreTables.create))
         try DeviceTable(connection).begin(identity.device, name: identity.deviceName)
         try meta.set(.version, StoreTables.version)
         try meta.set(.device, 1)
@@ -374,9 +374,11 @@ struct Tracking {
         for row in try connection.rows("SELECT name FROM sqlite_schema WHERE type = 'table'") {
             let name = row[0].text
             if name == ReplayFlag.table, !askers.isEmpty { continue }
+            if KeyValueRemains.contains(foldedName(name)) { continue }
             guard own.contains(table: name), try OwnNames.hasShape(table: name, connection) else { continue }
             try connection.executeScript("DROP TABLE \(quoted(name))")
         }
+        try KeyValueRemains(connection).removeIfEmpty()
         return askers
     }
 }

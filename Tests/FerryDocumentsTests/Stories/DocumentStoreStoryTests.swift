@@ -10,6 +10,120 @@ import XCTest
 
 /// Documents as an app has them.
 final class DocumentStoreStoryTests: XCTestCase {
+    // MARK: Arguments
+
+    private func assertFails<Result>(
+        _ code: FerryError.Code, _ what: String, file: StaticString = #filePath, line: UInt = #line,
+        _ body: () async throws -> Result
+    ) async {
+        do {
+            _ = try await body()
+            XCTFail("\(what) went through", file: file, line: line)
+        } catch {
+            XCTAssertEqual((error as? FerryError)?.code, code, "\(what): \(error)", file: file, line: line)
+        }
+    }
+
+    func testAFolderHasNoBytes() async throws {
+        let home = try TwoDocumentStores(count: 1)
+        try await home.first.makeFolder("F")
+        let folder = try home.first.document(at: "F")
+        await assertFails(.invalidArgument, "open") { try await home.first.open(folder.id) }
+        let content = try await home.first.store(contentsOf: home.file("1"))
+        let version = try XCTUnwrap(home.first.versions(of: folder.id).first).id
+        await assertFails(.invalidArgument, "save") { try await home.first.save(folder.id, content, over: version) }
+        XCTAssertEqual(try home.first.document(at: "F").kind, .folder)
+        XCTAssertEqual(try home.first.versions(of: folder.id).count, 1)
+    }
+
+    func testAnUnknownDocumentIsNotFound() async throws {
+        let home = try TwoDocumentStores(count: 1)
+        _ = try await home.first.add(home.file("1"), at: "a.md")
+        let (store, id) = (home.first, DocumentID(high: 3, low: 4))
+        await assertFails(.nothingFound, "remove") { try await store.remove(id) }
+        await assertFails(.nothingFound, "move") { try await store.move(id, to: "z") }
+        await assertFails(.nothingFound, "fetch") { try await store.fetch([id]) }
+        await assertFails(.nothingFound, "evict") { try await store.evict([id]) }
+        await assertFails(.nothingFound, "pin") { try store.pin([id]) }
+        await assertFails(.nothingFound, "versions") { try store.versions(of: id) }
+        await assertFails(.nothingFound, "settle") { try await store.settle(id, .keepBoth) }
+        await assertFails(.nothingFound, "put back") { try await store.putBack(id) }
+        await assertFails(.nothingFound, "open") { try await store.open(id) }
+        XCTAssertEqual(try store.list(recursively: true).map(\.path), ["a.md"])
+    }
+
+    func testOddRangesGiveWhatIsThere() async throws {
+        let home = try TwoDocumentStores(count: 1)
+        let entry = try await home.first.add(home.file(Array(0..<100)), at: "a")
+        let content = try XCTUnwrap(entry.content)
+        for (range, bytes) in [
+            (-5..<5, 0..<5), (90..<200, 90..<100), (1000..<2000, 0..<0), (-10 ..< -5, 0..<0), (Int.min..<5, 0..<5),
+            (5..<Int.max, 5..<100),
+        ] {
+            let data = try await home.first.data(of: content, in: range)
+            XCTAssertEqual(Array(data), bytes.map { UInt8($0) }, "\(range)")
+        }
+    }
+
+    func testADateThatIsNoneIsRefused() async throws {
+        let home = try TwoDocumentStores(count: 1)
+        let entry = try await home.first.add(home.file("1"), at: "a")
+        let version = try XCTUnwrap(entry.version)
+        let content = try await home.first.store(contentsOf: home.file("2"))
+        for seconds in [1e300, -1e300, .nan, .infinity] {
+            let date = Date(timeIntervalSince1970: seconds)
+            await assertFails(.invalidArgument, "\(seconds)") {
+                try await home.first.save(entry.id, content, over: version, modified: date)
+            }
+        }
+        try await home.first.save(entry.id, content, over: version, modified: .distantPast)
+    }
+
+    /// What somebody reads by its path stays until it is closed.
+    func testAFileInUseIsNotEvicted() async throws {
+        let home = try TwoDocumentStores()
+        let bytes = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 7) }
+        let entry = try await home.first.add(home.file(bytes), at: "a")
+        try home.settle()
+        try await home.second.fetch([entry.id])
+        var open: OpenDocument? = try await home.second.open(entry.id)
+        var evicted = try await home.second.evict([entry.id])
+        XCTAssertEqual(evicted, 0)
+        XCTAssertEqual(try Data(contentsOf: XCTUnwrap(open).file), Data(bytes))
+        open = nil
+        let store = home.second
+        try await store.withFile(of: XCTUnwrap(entry.content)) { url in
+            let evicted = try await store.evict([entry.id])
+            XCTAssertEqual(evicted, 0)
+            XCTAssertEqual(try Data(contentsOf: url).count, bytes.count)
+        }
+        evicted = try await home.second.evict([entry.id])
+        XCTAssertEqual(evicted, bytes.count)
+    }
+
+    /// A program that writes an ID as something else is told of: nothing travels for such a value.
+    func testAValueThatIsNoIDIsTold() async throws {
+        let home = try TwoDocumentStores(count: 1)
+        try home.first.declareAttachments("photo", "image")
+        let content = try await home.first.store(contentsOf: home.file("picture"))
+        let text = "[" + content.id.bytes.map(String.init).joined(separator: ",") + "]"
+        try await home.pools[0].write { database in
+            try content.insert(in: database)
+            try database.execute(
+                sql: "INSERT INTO photo(image) VALUES (?), (?), (NULL)", arguments: [Data(content.id.bytes), text])
+        }
+        let status = try await home.first.engine.status()
+        XCTAssertEqual(status.documents?.strangeValues, 1)
+        XCTAssertTrue(status.concerns.contains { $0.kind == .needsApp && $0.message.contains("photo.image") })
+        let report = try home.first.engine.replica.examine()
+        XCTAssertTrue(report.findings.contains { $0.problem.contains("photo.image") }, "\(report.findings)")
+        try await home.pools[0].write { try $0.execute(sql: "DELETE FROM photo WHERE image <> ?", arguments: [text]) }
+        await assertFails(.documentsPresent, "leave") { try home.first.engine.replica.leave() }
+        try await home.pools[0].write { try $0.execute(sql: "DELETE FROM photo WHERE image = ?", arguments: [text]) }
+        let after = try await home.first.engine.status()
+        XCTAssertNil(after.documents?.strangeValues)
+    }
+
     // MARK: Changes
 
     func testWhoFollowsHearsOfOwnChanges() async throws {

@@ -53,6 +53,63 @@ final class RememberedKeysTests: XCTestCase {
         }
     }
 
+    /// The file beside the database proves which rows are the container's: nobody has to say so.
+    func testTheFileIsEnough() throws {
+        for rows in JoinOptions.Rows.allCases {
+            let fleet = try fleet()
+            _ = try fleet.replicas[1].leave()
+            fleet.replicas.removeLast()
+            try fleet.shell(
+                1, "UPDATE album SET title = 'B2' WHERE title = 'B'; INSERT INTO album(title) VALUES ('new')")
+            let report = try fleet.join(options: JoinOptions(rows: rows))
+            XCTAssertEqual(report.knownKeys, 4, "\(rows)")
+            XCTAssertEqual(report.matchingKeys, 0, "\(rows)")
+            try fleet.settle()
+            let albums = rows == .merge ? "A\nB\nnew\n" : rows == .mine ? "A\nB2\nnew\n" : "A\nB\n"
+            for device in 0...1 {
+                XCTAssertEqual(
+                    try fleet.shell(device, "SELECT title FROM album ORDER BY 1"), albums, "\(rows) \(device)")
+                XCTAssertEqual(try fleet.shell(device, "SELECT count(*) FROM song"), "2\n", "\(rows) \(device)")
+            }
+            try fleet.assertSound()
+        }
+    }
+
+    /// An app switches its sync off, and on again.
+    func testAnAppThatLeavesAndOpensAgainHasEachRowOnce() async throws {
+        let fleet = try fleet()
+        let store = fleet.replicas[1].store
+        _ = try fleet.replicas[1].leave()
+        fleet.replicas.removeLast()
+        let opened = try await Replica.open(store, containerPath: fleet.containerPath, device: NewDevice(name: "again"))
+        fleet.replicas.append(opened.replica)
+        try fleet.settle()
+        for device in 0...1 { XCTAssertEqual(try fleet.shell(device, titles), "of A|A\nof B|B\n") }
+        XCTAssertFalse(FileManager.default.fileExists(atPath: keysFile(fleet)))
+        try fleet.assertSound()
+    }
+
+    /// The app made its database anew in the place of the one that left: other rows under the same integers are other rows.
+    func testTheFileSaysNothingOfAnotherDatabase() throws {
+        let fleet = try fleet()
+        _ = try fleet.replicas[1].leave()
+        let replica = fleet.replicas.removeLast()
+        try replica.store.close()
+        for suffix in ["", "-wal", "-shm"] {
+            try? FileManager.default.removeItem(atPath: fleet.databasePath(1) + suffix)
+        }
+        let report = try fleet.join(
+            """
+            CREATE TABLE album(id INTEGER PRIMARY KEY, title TEXT);
+            CREATE TABLE song(id INTEGER PRIMARY KEY, title TEXT, album INTEGER REFERENCES album(id));
+            INSERT INTO album VALUES (1, 'C');
+            """)
+        XCTAssertNil(report.knownKeys)
+        XCTAssertEqual(report.matchingKeys, 1)
+        try fleet.settle()
+        XCTAssertEqual(try fleet.shell(0, "SELECT title FROM album ORDER BY 1"), "A\nB\nC\n")
+    }
+
     /// What was written while the database belonged to no container comes along, and a row that was never sent is a row of its own.
     func testWritesInBetweenComeAlong() throws {
         let fleet = try fleet()
