@@ -46,7 +46,7 @@ package struct TableDigests: Hashable, Sendable {
         self.rows = rows
         self.shape = shape
         var hash = WordHash()
-        hash.absorb(foldedName(name))
+        hash.absorb(foldedText(name))
         if let identity {
             hash.absorb(IdentityText.format(identity.folded))
             stateToken = UInt32(truncatingIfNeeded: hash.adding(UInt64(state.token)))
