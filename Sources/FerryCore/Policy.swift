@@ -51,27 +51,6 @@ public enum PolicyTarget: Hashable, Sendable {
     case index(String)
     case column(table: String, column: String)
 
-    /// Two targets are the same where their names have the same bytes.
-    public static func == (left: Self, right: Self) -> Bool {
-        switch (left, right) {
-        case (.table(let name), .table(let other)), (.index(let name), .index(let other)): equalBytes(name, other)
-        case (.column(let table, let column), .column(let otherTable, let other)):
-            equalBytes(table, otherTable) && equalBytes(column, other)
-        default: false
-        }
-    }
-
-    public func hash(into hasher: inout Hasher) {
-        // Equal bytes are equal texts.
-        switch self {
-        case .table(let name): hasher.combine(name)
-        case .index(let name): hasher.combine(name)
-        case .column(let table, let column):
-            hasher.combine(table)
-            hasher.combine(column)
-        }
-    }
-
     /// `table:song`, `index:song_isrc`, `column:song.rank`, with ASCII letters in lower case.
     package var text: String {
         switch self {

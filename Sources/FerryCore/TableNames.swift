@@ -16,7 +16,8 @@ package func foldedName(_ name: String) -> String {
 /// A key has ASCII alone: a byte of another letter becomes `escape`, and two hexadecimal digits. The order of keys is the order
 /// of bytes. No name has a NUL, and `escape` has one. So no key is the key of another name, and the key of a key is the key.
 package func exactKey(_ text: String) -> String {
-    if !text.utf8.contains(where: { $0 >= 0x80 }) { return text }
+    // ASCII alone has as many bytes as UTF-16 units. A text knows whether it is ASCII, so nothing is searched.
+    if text.utf8.count == text.utf16.count { return text }
     return String(decoding: escaped(text, folding: false), as: UTF8.self)
 }
 
@@ -44,9 +45,8 @@ package func plainText(_ key: String) -> String {
 /// A name with its ASCII letters in lower case, and otherwise its bytes: as Ferry hashes and sends names, and as SQLite's
 /// `lower` folds them. Two of them may be equal to Swift and differ in bytes: they are no keys.
 package func foldedText(_ name: String) -> String {
-    let text = plainText(name)
-    if !text.utf8.contains(where: isCapital) { return text }
-    return String(decoding: text.utf8.map(folded), as: UTF8.self)
+    if !name.utf8.contains(where: { $0 == 0 || isCapital($0) }) { return name }
+    return String(decoding: plainText(name).utf8.map(folded), as: UTF8.self)
 }
 
 /// True if SQLite takes two names for the same.

@@ -49,7 +49,7 @@ extension StatusReport {
         for device in devices {
             if device.standing == .differs {
                 let tables = (device.differing ?? []) + (device.differingRows ?? [])
-                let names = Set(tables).sorted().joined(separator: ", ")
+                let names = Set(tables.map(exactKey)).sorted().map(plainText).joined(separator: ", ")
                 found.append(
                     Concern(
                         kind: .differs, device: device.name,

@@ -28,7 +28,7 @@ package struct RegisteredTables {
 
     /// All generations of a table, in the order of their numbers. Names are compared as SQLite compares names.
     package func generations(of name: String) throws -> [Entry] {
-        try entries("WHERE name = ? COLLATE NOCASE ORDER BY number", .text(ArraySlice(name.utf8)))
+        try entries("WHERE name = ? COLLATE NOCASE ORDER BY number", .text(plainText(name)))
     }
 
     private func entries(_ rest: String, _ values: FieldValue...) throws -> [Entry] {

@@ -29,7 +29,8 @@ package struct SchemaReader {
             guard case .text(let nameBytes) = entry[0] else { continue }
             let name = String(decoding: nameBytes, as: UTF8.self)
             if own.contains(table: name) && !OwnNames.mayTravel(name) || name.hasPrefix("sqlite_") { continue }
-            guard let (kindName, withoutRowID) = kinds[foldedName(name)], let kind = SchemaTable.Kind(rawValue: kindName)
+            guard let (kindName, withoutRowID) = kinds[foldedName(name)],
+                let kind = SchemaTable.Kind(rawValue: kindName)
             else { continue }
             var sql = ""
             if case .text(let bytes) = entry[1] { sql = String(decoding: bytes, as: UTF8.self) }

@@ -22,11 +22,14 @@ package struct ColumnMeaning: Codable, Equatable, Sendable {
     /// rows of another table.
     func differs(from target: String, isObject: Bool) -> Bool {
         guard let plainTarget, !equalBytes(plainTarget, target) else { return false }
-        return isPlainObject != isObject || isObject && !Self.parent(plainTarget).utf8.elementsEqual(Self.parent(target).utf8)
+        return isPlainObject != isObject
+            || isObject && !Self.parent(plainTarget).utf8.elementsEqual(Self.parent(target).utf8)
     }
 
     /// The table of a target.
-    private static func parent(_ target: String) -> Substring { target[..<(target.utf8.firstIndex { $0 == UInt8(ascii: "(") || $0 == UInt8(ascii: ".") } ?? target.endIndex)] }
+    private static func parent(_ target: String) -> Substring {
+        target[..<(target.utf8.firstIndex { $0 == UInt8(ascii: "(") || $0 == UInt8(ascii: ".") } ?? target.endIndex)]
+    }
 
     /// The name of a target's table, in lower case.
     package static func parent(ofTarget target: String) -> String { String(parent(target)) }

@@ -57,7 +57,9 @@ package struct ForeignUniqueIndex: Equatable, Sendable {
     /// True if an index or the key here keeps these values apart as well.
     private static func has(_ here: SchemaTable, _ terms: [Term], _ condition: String?) -> Bool {
         let wanted = Set(terms.map { Term(column: foldedName($0.column), collation: foldedName($0.collation)) })
-        let key = zip(here.primaryKey, here.keyCollations).map { Term(column: foldedName($0), collation: foldedName($1)) }
+        let key = zip(here.primaryKey, here.keyCollations).map {
+            Term(column: foldedName($0), collation: foldedName($1))
+        }
         if !key.isEmpty, wanted.isSuperset(of: key) { return true }
         return here.uniqueIndexes.contains { index in
             guard index.condition == nil || String?.areEqualBytes(index.condition, condition) else { return false }

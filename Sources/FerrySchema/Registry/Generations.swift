@@ -39,10 +39,13 @@ package struct Generations: Codable, Equatable, Sendable {
         shown = try values.decodeIfPresent([String: Int].self, forKey: .shown)?.byNameKeys ?? [:]
         keys = try values.decodeIfPresent([String: String].self, forKey: .keys) ?? [:]
         leaving = try values.decodeIfPresent([String: [String]].self, forKey: .leaving) ?? [:]
-        meanings = try values.decodeIfPresent([String: [String: ColumnMeaning]].self, forKey: .meanings)?
+        meanings =
+            try values.decodeIfPresent([String: [String: ColumnMeaning]].self, forKey: .meanings)?
             .mapValues(\.byNameKeys) ?? [:]
-        origins = try values.decodeIfPresent([String: [String: [Int]]].self, forKey: .origins)?.mapValues(\.byNameKeys) ?? [:]
-        rewritten = try values.decodeIfPresent([String: [String: [String]]].self, forKey: .rewritten)?
+        origins =
+            try values.decodeIfPresent([String: [String: [Int]]].self, forKey: .origins)?.mapValues(\.byNameKeys) ?? [:]
+        rewritten =
+            try values.decodeIfPresent([String: [String: [String]]].self, forKey: .rewritten)?
             .mapValues(\.byNameKeys) ?? [:]
         left = try values.decodeIfPresent(Set<Int>.self, forKey: .left) ?? []
         collations = try values.decodeIfPresent([String: [String]].self, forKey: .collations) ?? [:]

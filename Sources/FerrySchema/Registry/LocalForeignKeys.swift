@@ -159,7 +159,8 @@ extension TrackedTable {
     /// All columns referred to by local rows.
     package var localParentColumns: [SchemaColumn] {
         var columns: [SchemaColumn] = []
-        for column in localParentKeys.flatMap(\.columns) where !columns.contains(where: { equalNames($0.name, column.name) }) {
+        for column in localParentKeys.flatMap(\.columns)
+        where !columns.contains(where: { equalNames($0.name, column.name) }) {
             columns.append(column)
         }
         return columns

@@ -23,7 +23,8 @@ package struct PolicyList {
         var policies: [String: String] = [:]
         for (text, word) in try wanted() {
             let isKnown = PolicyTarget(text: plainText(text)).map { PolicySetting($0, word).isKnown(hooks) } ?? true
-            policies[text] = isKnown || applied[text].map { equalBytes($0, word) } ?? false ? word : Self.unknownMark + word
+            policies[text] =
+                isKnown || applied[text].map { equalBytes($0, word) } ?? false ? word : Self.unknownMark + word
         }
         return policies
     }
@@ -47,7 +48,8 @@ package struct PolicyList {
     package func apply(_ policies: [String: String]) throws {
         try connection.execute("DELETE FROM ferry_policy_applied")
         for (target, policy) in policies {
-            try connection.execute("INSERT INTO ferry_policy_applied VALUES (?, ?)", .text(plainText(target)), .text(policy))
+            try connection.execute(
+                "INSERT INTO ferry_policy_applied VALUES (?, ?)", .text(plainText(target)), .text(policy))
         }
         let meta = MetaTable(connection: connection)
         try meta.set(.policies, (meta.integer(.policies) ?? 0) + 1)

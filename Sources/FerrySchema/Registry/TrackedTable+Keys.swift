@@ -39,7 +39,8 @@ extension TrackedTable {
         return keyColumns.enumerated().map { place, name in
             let own = columnID(name).map { columns[$0].collation }
             let identity = identityCollation(place)
-            return own.map { equalNames($0, identity) } ?? false ? quoted(name) : "\(quoted(name)) COLLATE \(quoted(identity))"
+            return own.map { equalNames($0, identity) } ?? false
+                ? quoted(name) : "\(quoted(name)) COLLATE \(quoted(identity))"
         }.joined(separator: ", ")
     }
 

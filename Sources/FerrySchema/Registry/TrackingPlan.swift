@@ -92,7 +92,8 @@ package struct TrackingPlan: Equatable {
     }
 
     private static func check(_ selection: TableSelection, against schema: Schema) throws {
-        let named = (selection.only ?? []) + selection.except + selection.declaredIdentities.keys.sorted().map(plainText)
+        let named =
+            (selection.only ?? []) + selection.except + selection.declaredIdentities.keys.sorted().map(plainText)
         for name in named where schema.table(name) == nil {
             throw FerryError(.invalidArgument, "The database has no table “\(name)”. Check the spelling.")
         }

@@ -94,7 +94,8 @@ struct PolicySettings {
             return PolicyTarget.column(table: table.localName, column: local ?? column).text
         case .index(let name)?:
             for table in access.registry.tables.values where table.isLocal {
-                guard let place = table.uniqueIndex(named: name), !equalBytes(table.uniqueIndexes[place].name, name) else {
+                guard let place = table.uniqueIndex(named: name), !equalBytes(table.uniqueIndexes[place].name, name)
+                else {
                     continue
                 }
                 return PolicyTarget.index(table.localName(of: table.uniqueIndexes[place])).text

@@ -30,7 +30,7 @@ struct ImportProgress: Codable, Equatable {
         exactKey("\(foldedText(table)) \(IdentityText.format(identity.folded))")
     }
 
-    static func read(_ meta: MetaTable) throws -> ImportProgress? { 
+    static func read(_ meta: MetaTable) throws -> ImportProgress? {
         guard var progress: Self = try meta.json(.snapshot) else { return nil }
         // An earlier version of Ferry wrote names in place of their keys.
         progress.done = progress.done.byExactKeys

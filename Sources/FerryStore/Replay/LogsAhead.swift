@@ -23,7 +23,9 @@ struct LogsAhead: Codable, Equatable {
 
     /// True if a changeset was replayed ahead, without these tables.
     func includes(_ changeset: Changeset, without tables: Set<String>) -> Bool {
-        guard let mark = marks[changeset.device.hex], mark.without.map(foldedName) == tables.sorted() else { return false }
+        guard let mark = marks[changeset.device.hex], mark.without.map(foldedName) == tables.sorted() else {
+            return false
+        }
         return changeset.sequence <= mark.through
     }
 

@@ -74,7 +74,9 @@ final class ScratchDatabase: ModelScratch {
         for statement in table.statements { try connection.executeScript(statement) }
         let columns = table.columns.enumerated().map { place, column in
             // An index may call the key `rowid`.
-            if table.hasIntegerKey, place == table.key.first { return "\(quoted(foldedText(column.name))) INTEGER PRIMARY KEY" }
+            if table.hasIntegerKey, place == table.key.first {
+                return "\(quoted(foldedText(column.name))) INTEGER PRIMARY KEY"
+            }
             return "\(quoted(foldedText(column.name))) \(column.scratchType) COLLATE \(quoted(column.collation))"
         }
         try connection.executeScript(

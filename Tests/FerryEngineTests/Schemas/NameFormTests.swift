@@ -58,7 +58,8 @@ final class NameFormTests: XCTestCase {
         XCTAssertEqual(try fleet.shell(0, "SELECT \(composed) FROM t ORDER BY 1"), "new-a\nnew-b\nx-a\n")
         XCTAssertEqual(try fleet.shell(1, "SELECT \(decomposed) FROM t ORDER BY 1"), "new-a\nnew-b\nx-a\n")
         try fleet.assertSoundAndInStep()
-        try fleet.shell(1, "ALTER TABLE t RENAME COLUMN \(decomposed) TO \(composed); UPDATE t SET \(composed) = 'y' WHERE id = 1")
+        try fleet.shell(
+            1, "ALTER TABLE t RENAME COLUMN \(decomposed) TO \(composed); UPDATE t SET \(composed) = 'y' WHERE id = 1")
         try fleet.assertSettled("SELECT \(composed) FROM t ORDER BY 1", "new-a\nnew-b\ny\n")
         try fleet.join()
         try fleet.assertSettled("SELECT \(composed) FROM t ORDER BY 1", "new-a\nnew-b\ny\n")
@@ -118,7 +119,8 @@ final class NameFormTests: XCTestCase {
         try fleet.settle()
         for device in 0...1 {
             try fleet.shell(device, "UPDATE t SET \(composed) = \(device + 5), \(decomposed) = \(-device - 5)")
-            try fleet.shell(device, "INSERT INTO \(composed)(name) VALUES ('n'); INSERT INTO \(decomposed)(name) VALUES ('n')")
+            try fleet.shell(
+                device, "INSERT INTO \(composed)(name) VALUES ('n'); INSERT INTO \(decomposed)(name) VALUES ('n')")
         }
         let query = """
             SELECT \(composed), \(decomposed) FROM t; SELECT count(*) FROM \(composed); SELECT count(*) FROM \(decomposed);
@@ -131,8 +133,10 @@ final class NameFormTests: XCTestCase {
     /// A store of an earlier Ferry has names in its notes, where this one has their keys.
     func testNotesOfAnEarlierFerryAreUnderstood() throws {
         let fleet = try Fleet.two(
-            "CREATE TABLE \(composed)(id INTEGER PRIMARY KEY, \(decomposed) TEXT); INSERT INTO \(composed) VALUES (1, 'x');")
-        try fleet.shell(0, "ALTER TABLE \(composed) RENAME TO thing; ALTER TABLE thing RENAME COLUMN \(decomposed) TO \(composed)")
+            "CREATE TABLE \(composed)(id INTEGER PRIMARY KEY, \(decomposed) TEXT); INSERT INTO \(composed) VALUES (1, 'x');"
+        )
+        try fleet.shell(
+            0, "ALTER TABLE \(composed) RENAME TO thing; ALTER TABLE thing RENAME COLUMN \(decomposed) TO \(composed)")
         try fleet.settle()
         let escape = "\u{7f}\\u0000"
         let notes = try fleet.shell(0, "SELECT value FROM ferry_meta WHERE instr(value, '\(escape)')")

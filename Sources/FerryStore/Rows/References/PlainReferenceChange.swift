@@ -83,7 +83,9 @@ struct PlainReferenceChange {
 
     private func keys(_ targets: Set<String>) -> [(table: TrackedTable, key: TrackedForeignKey)] {
         former.registry.tables.values.sorted { $0.id < $1.id }.flatMap { table in
-            table.foreignKeys.filter { $0.declared.map { targets.contains(exactKey($0.target)) } ?? false }.map { (table, $0) }
+            table.foreignKeys.filter { $0.declared.map { targets.contains(exactKey($0.target)) } ?? false }.map {
+                (table, $0)
+            }
         }
     }
 
