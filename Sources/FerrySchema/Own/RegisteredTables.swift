@@ -14,8 +14,8 @@ package struct RegisteredTables {
     /// A generation of a table, with the text of its identity.
     package struct Entry: Equatable {
         package var number: Int
-        package var name: String
-        package var identity: String
+        @ComparedByBytes package var name: String
+        @ComparedByBytes package var identity: String
     }
 
     /// An SQL expression: how many tables and columns are registered.

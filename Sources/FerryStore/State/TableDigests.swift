@@ -6,7 +6,7 @@ import FerrySchema
 /// (Docs/Format.md, "Digests").
 package struct TableDigests: Hashable, Sendable {
     /// The table's name.
-    package var name: String
+    @ComparedByBytes package var name: String
     /// The digest of the state, with the token identifying table and covered columns.
     package var stateToken: UInt32
     package var state: UInt64
