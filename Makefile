@@ -111,9 +111,10 @@ bench-instructions: ## Count the instructions of fixed work, and compare (RENEW=
 format: ## Format the sources
 	$(SWIFT) format --in-place --recursive --parallel Sources Tests Benchmarks/Sources Examples Package.swift
 
-lint: ## Check the format, rooms, tables, shapes and inlining of the sources, and the names and sentences in Docs
+lint: ## Check the format, rooms, tables, names, shapes and inlining of the sources, and the names and sentences in Docs
 	@Scripts/check-rooms
 	@Scripts/check-tables
+	@Scripts/check-names
 	@Scripts/check-shapes
 	@Scripts/check-inlining
 	@Scripts/check-pages

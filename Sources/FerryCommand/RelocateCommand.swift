@@ -36,7 +36,7 @@ struct RelocateCommand: DatabaseCommand {
         let replica = try Replica(path: argument.database)
         let report = try replica.relocate(to: folder.container, anyway: anyway)
         if console.isJSON { return try console.emit(report) }
-        if report.path == report.formerPath {
+        if equalBytes(report.path, report.formerPath) {
             try console.say("The container of \(argument.database) lies in \(report.path) already.")
         } else {
             try console.say("The container of \(argument.database) lies in \(report.path) now.")

@@ -34,8 +34,21 @@ extension JSONValue {
         }
     }
 
-    /// An object of columns and values.
+    /// An object of columns and values. A name that differs from a name before in the form of Unicode alone gets a number: to
+    /// Swift, and to many readers of JSON, both are one key.
     init(_ values: [NamedValue]) {
-        self = .object(Dictionary(values.map { ($0.column, JSONValue($0.value)) }, uniquingKeysWith: { $1 }))
+        var object: [String: JSONValue] = [:]
+        var names: [String: String] = [:]
+        for value in values {
+            let key = exactKey(value.column)
+            var (name, number) = (names[key] ?? value.column, 2)
+            while names[key] == nil, object[name] != nil {
+                name = "\(value.column) (\(number))"
+                number += 1
+            }
+            names[key] = name
+            object[name] = JSONValue(value.value)
+        }
+        self = .object(object)
     }
 }

@@ -208,7 +208,7 @@ struct StatusPage {
         let name = labels[device.id]
         var lines: [String] = []
         let rows = device.differingRows ?? []
-        let states = (device.differing ?? []).filter { !rows.contains($0) }
+        let states = (device.differing ?? []).filter { state in !rows.contains { equalBytes($0, state) } }
         if !states.isEmpty {
             lines.append(
                 style.red("\(name) has replayed the same changes and holds something else in \(Wording.list(states))."))
@@ -234,8 +234,8 @@ struct StatusPage {
                 "An index of \(Wording.list(keys)) counts with integer keys, which differ from device to device: tell rows "
                     + "apart by a column of their own.")
         } else if !lines.isEmpty {
-            let left = Set(report.exceptions.filter { $0.kind == .left }.map(\.table))
-            if !states.isEmpty, Set(states).isSubset(of: left) {
+            let left = Set(report.exceptions.filter { $0.kind == .left }.map { exactKey($0.table) })
+            if !states.isEmpty, Set(states.map(exactKey)).isSubset(of: left) {
                 lines.append(
                     "Rows of \(states.count == 1 ? "the table" : "these tables") went here without a deletion, when the table was dropped "
                         + "or emptied, and others have them: see below.")

@@ -48,7 +48,7 @@ struct TableSelectionOptions: ParsableArguments {
         TableSelection(
             only: tables.isEmpty ? nil : names(tables), except: names(except),
             declaredIdentities: Dictionary(
-                identity.map { ($0.table, $0.columns) }, uniquingKeysWith: { first, _ in first }),
+                identity.map { (exactKey($0.table), $0.columns) }, uniquingKeysWith: { first, _ in first }),
             references: reference.map(\.reference), plainReferences: plainReference.map(\.name))
     }
 

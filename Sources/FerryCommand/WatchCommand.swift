@@ -49,7 +49,7 @@ struct WatchCommand: DatabaseCommand {
 
     func validate() throws {
         if databases.contains("") { throw ValidationError("Name the database first.") }
-        if Set(databases).count < databases.count { throw ValidationError("Name each database once.") }
+        if Set(databases.map(exactKey)).count < databases.count { throw ValidationError("Name each database once.") }
         try Self.checkMetrics(metrics)
     }
 

@@ -44,11 +44,21 @@ package enum TableIdentity: Hashable, Sendable {
     /// IDs are derived, at insertion, from the values of the columns that a person named.
     case declared([String])
 
+    /// Two identities are the same where their columns have the same bytes.
+    package static func == (left: Self, right: Self) -> Bool {
+        left.kind == right.kind && [String].areEqualBytes(left.columns, right.columns)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(kind)
+        columns.hashBytes(into: &hasher)
+    }
+
     /// The order of a table's generations in a snapshot: by kind, then by the names of the columns as bytes.
     package func precedes(_ other: TableIdentity) -> Bool {
         if kind != other.kind { return kind < other.kind }
         let (left, right) = (columns, other.columns)
-        for (name, otherName) in zip(left, right) where name != otherName {
+        for (name, otherName) in zip(left, right) where !equalBytes(name, otherName) {
             return name.utf8.lexicographicallyPrecedes(otherName.utf8)
         }
         return left.count < right.count
@@ -217,11 +227,11 @@ package struct SchemaRecord: Equatable, Sendable {
     /// A statement of `sqlite_schema`.
     package struct Statement: Equatable, Sendable {
         /// `table`, `index`, `view` or `trigger`.
-        package var type: String
-        package var name: String
+        @ComparedByBytes package var type: String
+        @ComparedByBytes package var name: String
         /// The table to which the statement belongs.
-        package var table: String
-        package var sql: String
+        @ComparedByBytes package var table: String
+        @ComparedByBytes package var sql: String
 
         package init(type: String, name: String, table: String, sql: String) {
             self.type = type
@@ -263,8 +273,8 @@ package struct BookkeepingRows: Equatable, Sendable {
     /// Bytes of all texts and blobs among these values.
     package static let maximumBytes = 1 << 20
 
-    package var table: String
-    package var columns: [String]
+    @ComparedByBytes package var table: String
+    @ComparedByBytes package var columns: [String]
     /// Each row has a value for each column, and no value is a reference.
     package var rows: [[FieldValue]]
 
@@ -278,10 +288,10 @@ package struct BookkeepingRows: Equatable, Sendable {
 /// A column that holds another table's keys without a foreign key in the schema.
 public struct UndeclaredReference: Hashable, Codable, Sendable {
     /// The table with the column.
-    package var table: String
-    package var column: String
+    @ComparedByBytes package var table: String
+    @ComparedByBytes package var column: String
     /// The table whose primary key the column's values are.
-    package var parent: String
+    @ComparedByBytes package var parent: String
 
     public init(table: String, column: String, parent: String) {
         self.table = table
@@ -293,9 +303,9 @@ public struct UndeclaredReference: Hashable, Codable, Sendable {
 /// A column with another name in the schema's statements.
 package struct RenamedColumn: Codable, Hashable, Sendable {
     /// The name under which the column travels.
-    package var name: String
+    @ComparedByBytes package var name: String
     /// The name in the statements.
-    package var localName: String
+    @ComparedByBytes package var localName: String
 
     package init(name: String, localName: String) {
         self.name = name
@@ -306,14 +316,14 @@ package struct RenamedColumn: Codable, Hashable, Sendable {
 /// A travelling table, and how its objects are identified.
 package struct TrackedTableRecord: Equatable, Sendable {
     /// The name under which the table travels.
-    package var name: String
+    @ComparedByBytes package var name: String
     package var identity: TableIdentity
     /// The name in the schema's statements, if the table was renamed; `nil` for the same name.
-    package var localName: String?
+    @ComparedByBytes package var localName: String?
     /// The collations under which key values derive the same ID, in key order, if the statements have others.
-    package var keyCollations: [String]
+    @ComparedByBytes package var keyCollations: [String]
     /// The present columns of a declared identity, if some were renamed; empty text for a column that is gone.
-    package var identityColumns: [String]
+    @ComparedByBytes package var identityColumns: [String]
     /// The columns that the statements have under another name, in the order of the names in the statements.
     package var renamedColumns: [RenamedColumn]
 

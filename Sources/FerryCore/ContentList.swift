@@ -26,7 +26,7 @@ package enum ContentList: Hashable, Sendable {
     /// A file of a package.
     package struct File: Hashable, Sendable {
         /// Relative, with slashes between names: see `PackagePath`.
-        package var path: String
+        @ComparedByBytes package var path: String
         package var isExecutable: Bool
         /// When the file was last written to, in microseconds since the Unix epoch.
         package var modifiedMicroseconds: Int64

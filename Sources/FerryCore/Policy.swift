@@ -54,9 +54,9 @@ public enum PolicyTarget: Hashable, Sendable {
     /// `table:song`, `index:song_isrc`, `column:song.rank`, with ASCII letters in lower case.
     package var text: String {
         switch self {
-        case .table(let name): "table:\(Self.folded(name))"
-        case .index(let name): "index:\(Self.folded(name))"
-        case .column(let table, let column): "column:\(Self.folded(table)).\(Self.folded(column))"
+        case .table(let name): "table:\(foldedText(name))"
+        case .index(let name): "index:\(foldedText(name))"
+        case .column(let table, let column): "column:\(foldedText(table)).\(foldedText(column))"
         }
     }
 
@@ -65,11 +65,11 @@ public enum PolicyTarget: Hashable, Sendable {
     /// A table with a dot in its name can be named only in code.
     /// - Returns: `nil` for text of another form.
     package init?(text: String) {
-        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        let kind = parts.count == 2 ? String(parts[0]) : nil
-        let name = String(parts.last ?? "")
+        let parts = Self.split(text, at: ":")
+        let kind = parts.count == 2 ? parts[0] : nil
+        let name = parts.last ?? ""
         if name.isEmpty { return nil }
-        let dot = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let dot = Self.split(name, at: ".")
         switch kind {
         case "table": self = .table(name)
         case "index": self = .index(name)
@@ -85,8 +85,9 @@ public enum PolicyTarget: Hashable, Sendable {
         }
     }
 
-    private static func folded(_ name: String) -> String {
-        String(decoding: name.utf8.map { (0x41...0x5a).contains($0) ? $0 + 0x20 : $0 }, as: UTF8.self)
+    /// Splits a text once. Scalars: a dot and a combining mark behind the dot are one character.
+    private static func split(_ text: String, at separator: Unicode.Scalar) -> [String] {
+        text.unicodeScalars.split(separator: separator, maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     }
 }
 
@@ -102,7 +103,7 @@ public enum PolicyWord {
 public struct PolicySetting: Hashable, Sendable {
     package var target: PolicyTarget
     /// A word of `ColumnPolicy` or of `PolicyWord`; perhaps a word of a newer Ferry, if a peer set the policy.
-    package var word: String
+    @ComparedByBytes package var word: String
 
     public init(_ target: PolicyTarget, _ word: String) {
         self.target = target

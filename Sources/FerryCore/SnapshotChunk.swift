@@ -6,7 +6,7 @@
     /// A column of the table, as cells refer to the column.
     package struct Column: Hashable, Sendable {
         /// In lower case.
-        package var name: String
+        @ComparedByBytes package var name: String
         /// True if the cells hold registers (`PolicyCodec`) instead of plain values. A column with both stands twice.
         package var isRegister: Bool
 
@@ -58,7 +58,7 @@
     }
 
     /// The table's name in lower case.
-    package var table: String
+    @ComparedByBytes package var table: String
     /// The names inside are in lower case.
     package var identity: TableIdentity
     /// By name, a column's plain values before its registers.

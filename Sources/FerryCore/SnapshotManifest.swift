@@ -35,7 +35,7 @@ package struct SnapshotManifest: Sendable, Equatable {
     /// A table's objects.
     package struct Table: Sendable, Equatable {
         /// In lower case.
-        package var name: String
+        @ComparedByBytes package var name: String
         package var identity: TableIdentity
         /// In the order of the objects' IDs.
         package var chunks: [Chunk]

@@ -132,8 +132,10 @@ struct LiveRequest: Sendable {
         if keys.isEmpty { return [] }
         let columns = try keyColumns(database)
         let rows: [Row]
-        if let select {
-            rows = try select(database, keys.map { Dictionary(uniqueKeysWithValues: zip(columns, $0.databaseValues)) })
+        // A dictionary cannot hold two columns whose names differ in the form of Unicode alone.
+        if let select, Set(columns).count == columns.count {
+            rows = try select(
+                database, keys.map { Dictionary(zip(columns, $0.databaseValues)) { first, _ in first } })
         } else {
             rows = try fetchBySQL(database, keys, columns)
         }

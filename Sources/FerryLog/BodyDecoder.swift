@@ -79,8 +79,8 @@ enum BodyDecoder {
             guard bytes.count <= SegmentLimits.nameBytes else {
                 throw ByteReader.malformed("a name is longer than \(SegmentLimits.nameBytes) bytes")
             }
-            guard let name = String(validating: bytes, as: UTF8.self) else {
-                throw ByteReader.malformed("a name is not valid UTF-8")
+            guard let name = String(validating: bytes, as: UTF8.self), !bytes.contains(0) else {
+                throw ByteReader.malformed("a name is not valid UTF-8, or has a NUL")
             }
             names.append(name)
         }

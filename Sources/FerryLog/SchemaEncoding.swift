@@ -148,7 +148,7 @@ enum SchemaEncoding {
                 throw ByteReader.malformed("a schema tells twice of a table, or of one that it does not track")
             }
             let name = try TableLayout.readName(names, from: &reader)
-            if name != tracked[Int(place)].name { tracked[Int(place)].localName = name }
+            if !equalBytes(name, tracked[Int(place)].name) { tracked[Int(place)].localName = name }
             let columns = tracked[Int(place)].identity.columnCount
             tracked[Int(place)].keyCollations = try readList(atMost: columns, names, budget: &budget, from: &reader)
             tracked[Int(place)].identityColumns = try readList(atMost: columns, names, budget: &budget, from: &reader)

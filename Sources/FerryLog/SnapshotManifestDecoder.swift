@@ -92,7 +92,7 @@ package enum SnapshotManifestDecoder {
             let identity = try TableLayout.readIdentity(names, budget: &budget, from: &reader)
             let isInOrder =
                 tables.last.map { last in
-                    last.name == name
+                    equalBytes(last.name, name)
                         ? version > 2 && last.identity.precedes(identity)
                         : last.name.utf8.lexicographicallyPrecedes(name.utf8)
                 } ?? true

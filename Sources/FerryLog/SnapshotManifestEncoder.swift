@@ -14,7 +14,7 @@ package enum SnapshotManifestEncoder {
     static func version(of manifest: SnapshotManifest) -> UInt8 {
         let tables = manifest.tables
         if tables.contains(where: { $0.chunks.contains { !$0.parts.isEmpty } }) { return largeValueVersion }
-        if zip(tables, tables.dropFirst()).contains(where: { $0.name == $1.name }) { return 3 }
+        if zip(tables, tables.dropFirst()).contains(where: { equalBytes($0.name, $1.name) }) { return 3 }
         return manifest.lateChanges.isEmpty ? 1 : 2
     }
 

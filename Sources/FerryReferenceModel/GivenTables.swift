@@ -25,8 +25,8 @@ package struct GivenTables {
         var missing: Set<String> = []
         for place in reasons.keys {
             let table = schema.tables[place]
-            for name in Set(table.keyCollations + table.columns.map(\.collation)) where try !hasCollation(name) {
-                missing.insert(name)
+            for name in table.keyCollations + table.columns.map(\.collation) where try !hasCollation(name) {
+                missing.insert(foldedName(name))
             }
         }
         // References by value to such a table are compared by its collations.
@@ -43,7 +43,8 @@ package struct GivenTables {
     private func compares(_ key: ModelSchema.ForeignKey, by collations: Set<String>) -> Bool {
         !key.isMapped
             && key.parentColumns.contains { column in
-                collations.contains(schema.tables[key.parent].collation(of: column, among: key.parentColumns))
+                collations.contains(
+                    foldedName(schema.tables[key.parent].collation(of: column, among: key.parentColumns)))
             }
     }
 }
@@ -55,10 +56,10 @@ extension ModelSchema.Table {
         uniques = []
         generated = []
         statements = []
-        for column in columns.indices where collations.contains(columns[column].collation) {
+        for column in columns.indices where collations.contains(foldedName(columns[column].collation)) {
             columns[column].collation = "BINARY"
         }
-        keyCollations = keyCollations.map { collations.contains($0) ? "BINARY" : $0 }
+        keyCollations = keyCollations.map { collations.contains(foldedName($0)) ? "BINARY" : $0 }
     }
 }
 

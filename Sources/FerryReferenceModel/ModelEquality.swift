@@ -74,7 +74,7 @@ package final class ModelEquality {
     }
 
     private func kept(_ value: FieldValue, as type: String) throws -> FieldValue {
-        let known = try columns[type] ?? makeColumn(type)
+        let known = try columns[exactKey(type)] ?? makeColumn(type)
         if let form = known.values[value] { return form }
         try connection.run("INSERT OR REPLACE INTO \(known.table) VALUES (1, ?)", value)
         let form = try connection.firstValue("SELECT value FROM \(known.table)") ?? .null
@@ -86,7 +86,7 @@ package final class ModelEquality {
     private func makeColumn(_ type: String) throws -> Kept {
         let made = Kept(table: "equal.kept_\(columns.count)")
         try connection.executeScript("CREATE TABLE \(made.table)(place INTEGER PRIMARY KEY, value \(type))")
-        columns[type] = made
+        columns[exactKey(type)] = made
         return made
     }
 
@@ -103,7 +103,7 @@ package final class ModelEquality {
     }
 
     private func text(_ value: FieldValue, _ collation: String, isKept: Bool) throws -> FieldValue {
-        let known = try classes[collation] ?? makeClasses(collation)
+        let known = try classes[exactKey(collation)] ?? makeClasses(collation)
         if let form = known.forms[value] { return form }
         if !isKept {
             return try connection.firstValue("SELECT value FROM \(known.table) WHERE value = ?", value) ?? value
@@ -121,14 +121,14 @@ package final class ModelEquality {
 
     /// A name as SQL writes it.
     private static func quoted(_ name: String) -> String {
-        "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+        ModelSchema.quoted(name)
     }
 
     private func makeClasses(_ collation: String) throws -> Classes {
         let made = Classes(table: "equal.class_\(classes.count)")
         try connection.executeScript(
             "CREATE TABLE \(made.table)(value COLLATE \(Self.quoted(collation)) PRIMARY KEY) WITHOUT ROWID")
-        classes[collation] = made
+        classes[exactKey(collation)] = made
         return made
     }
 }

@@ -57,7 +57,7 @@ package final class ModelIdentity {
         }
         if values.count == 1, let id = itself(values[0], table.columns[table.key[0]], collations[0]) { return id }
         var writer = ByteWriter()
-        writer.writeCounted(table.name)
+        writer.writeCounted(foldedText(table.name))
         for (value, collation) in zip(values, collations) { try write(value, collation, &writer) }
         return ContentHash.hash(writer.bytes, in: ContentHash.objectNamespace)
     }
@@ -74,7 +74,7 @@ package final class ModelIdentity {
         case .text(let bytes) where bytes.count == 36 && equality.kept(number, in: column) == digit:
             let text = String(decoding: bytes, as: UTF8.self)
             guard let id = ObjectID(text) else { return nil }
-            return (collation == "NOCASE" ? foldedName(text) : text) == id.description ? id : nil
+            return (collation == "NOCASE" ? foldedText(text) : text) == id.description ? id : nil
         default: return nil
         }
     }

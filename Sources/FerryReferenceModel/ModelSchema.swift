@@ -2,7 +2,8 @@ import FerryCore
 
 /// A schema for verification: plain values, read independently of capture and replay.
 ///
-/// Tables and columns are identified by their array positions. Names are in lower case, as SQLite compares them.
+/// Tables and columns are identified by their array positions. Names are keys (`foldedName`), so they are equal where SQLite takes
+/// names for the same.
 package struct ModelSchema {
     package struct Column {
         package var name: String
@@ -170,9 +171,10 @@ package struct ModelSchema {
 
     package init(tables: [Table]) { self.tables = tables }
 
-    /// A name as SQL writes it.
+    /// A name as SQL writes it. Scalars: a quote and a combining mark behind the quote are one character.
     static func quoted(_ name: String) -> String {
-        "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+        let parts = name.unicodeScalars.split(separator: "\"", omittingEmptySubsequences: false).map(String.init)
+        return "\"" + parts.joined(separator: "\"\"") + "\""
     }
 
     package func place(of name: String) -> Int? {

@@ -52,7 +52,7 @@ package struct ModelState {
         self.equality = equality
         places = schema.tables.map { _ in [:] }
         lists = []
-        let numbers = Dictionary(uniqueKeysWithValues: zip(schema.tables.map(\.name), schema.tables.indices))
+        let numbers = Dictionary(zip(schema.tables.map(\.name), schema.tables.indices)) { first, _ in first }
         for object in objects {
             guard let place = numbers[object.table] else {
                 preconditionFailure("an object of a table that the schema does not have")

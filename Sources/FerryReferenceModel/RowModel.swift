@@ -146,9 +146,9 @@ package final class RowModel {
     }
 
     private func defaultValue(_ sql: String) throws -> FieldValue {
-        if let known = defaults[sql] { return known }
+        if let known = defaults[exactKey(sql)] { return known }
         let value = try scratch.value(of: sql)
-        defaults[sql] = value
+        defaults[exactKey(sql)] = value
         return value
     }
 }

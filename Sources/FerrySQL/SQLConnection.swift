@@ -35,12 +35,13 @@ import FerryCore
     /// Returns a reset statement with nothing bound. Equal texts share a statement: do not nest two uses of the same
     /// text.
     @usableFromInline package func prepare(_ sql: String) throws -> SQLStatement {
-        if let statement = statements[sql] {
+        let key = exactKey(sql)
+        if let statement = statements[key] {
             statement.reset()
             return statement
         }
         let statement = try SQLStatement(sql, on: self)
-        statements[sql] = statement
+        statements[key] = statement
         return statement
     }
 

@@ -76,7 +76,7 @@ enum PageReports {
         init(_ conflict: Conflict, _ detail: RowDetail?) {
             self.conflict = KeyedReport(ConflictReport(conflict), conflict.key)
             let fields = (detail?.fields ?? []).enumerated().filter {
-                $0.offset < Self.maximumColumns || $0.element.column == conflict.column
+                $0.offset < Self.maximumColumns || String?.areEqualBytes($0.element.column, conflict.column)
             }
             around = fields.map { Row.Field($0.element) }
         }

@@ -105,8 +105,8 @@ extension Replica {
         var movedKeys = try store.movedKeys(since: recorded, everything.renamed)
         for table in record.tracked {
             switch table.identity {
-            case .declared(let columns): declared[table.name] = columns
-            case .surrogateBy(let column): movedKeys[table.name] = column
+            case .declared(let columns): declared[exactKey(table.name)] = columns
+            case .surrogateBy(let column): movedKeys[exactKey(table.name)] = column
             case .surrogate, .key: break
             }
         }
@@ -138,7 +138,7 @@ extension Replica {
         throw FerryError(
             .alreadyTracked,
             "The database belongs to the container at \(present.containerPath) already. "
-                + (present.containerPath == containerPath
+                + (equalBytes(present.containerPath, containerPath)
                     ? remedyOfSecondStart(unpublished: try store.unpublishedCount())
                     : "Run `ferry leave` first if it is to belong to another."),
             path: store.path)

@@ -26,7 +26,7 @@ extension Replica {
         guard let present = try store.identity(), present.container == known.container else { throw leftContainer }
         if present == known { return }
         // Somebody told the database of a new place: all knowledge of the members comes from the former place.
-        if present.containerPath != known.containerPath { memory.forget() }
+        if !equalBytes(present.containerPath, known.containerPath) { memory.forget() }
         take(present)
     }
 

@@ -65,7 +65,7 @@ struct ReplicaOpening: Sendable {
     private func reopen() throws -> Step {
         let replica = try Replica(store, environment: environment)
         let path = try Replica.fullPlace(containerPath)
-        if path != replica.identity.containerPath {
+        if !equalBytes(path, replica.identity.containerPath) {
             do {
                 try replica.relocate(to: path)
             } catch let error as FerryError where Self.waitsForPlace(error.code) {

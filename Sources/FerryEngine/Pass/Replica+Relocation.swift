@@ -34,7 +34,7 @@ extension Replica {
                 throw Self.olderCopy(path, comparison.missing.count, first)
             }
             let isFormerThere = isContainer(former, besides: path)
-            if path != former {
+            if !equalBytes(path, former) {
                 try store.recordContainerPath(path)
                 try refreshIdentity()
             }
@@ -119,7 +119,9 @@ extension Replica {
 
     /// True if the former folder still holds a container, and is not the new folder by a second name.
     private func isContainer(_ former: String, besides path: String) -> Bool {
-        if former == path || (try? Self.fullPlace(former)) == path { return false }
+        if equalBytes(former, path) || (try? Self.fullPlace(former)).map({ equalBytes($0, path) }) ?? false {
+            return false
+        }
         return (try? opened(at: former)) != nil  // any failure means: nobody can use the former folder
     }
 

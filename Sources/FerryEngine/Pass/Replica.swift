@@ -228,7 +228,7 @@ public final class Replica: Sendable {
     /// - Returns: all known names.
     func recordNames(_ heads: [DeviceID: Head], known: [DeviceID: String]) throws -> [DeviceID: String] {
         var names = known
-        for (device, head) in heads where known[device] != head.deviceName {
+        for (device, head) in heads where !String?.areEqualBytes(known[device], head.deviceName) {
             try store.recordName(head.deviceName, of: device)
             names[device] = head.deviceName
         }

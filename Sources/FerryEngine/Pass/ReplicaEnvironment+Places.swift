@@ -46,7 +46,7 @@ extension Replica {
     /// True if the database belongs to the container at a place.
     /// - Throws: `invalidArgument` for a text that is no location.
     package func isOf(containerPath: String) throws -> Bool {
-        try identity.containerPath == Self.fullPlace(containerPath)
+        try equalBytes(identity.containerPath, Self.fullPlace(containerPath))
     }
 
     /// Ends running requests to a remote container: the pass fails, and waiting changes go with the next pass. From any
@@ -68,7 +68,7 @@ extension Replica {
             throw FerryError(
                 .containerMissing, "The database was made of a file, and belongs to no container.", path: store.path)
         }
-        if let open = openPlace.withLock({ $0 }), open.text == text { return open.backend }
+        if let open = openPlace.withLock({ $0 }), equalBytes(open.text, text) { return open.backend }
         let backend = try environment.backend(at: text)
         if backend.answersFromListing { openPlace.withLock { $0 = (text, backend) } }
         return backend

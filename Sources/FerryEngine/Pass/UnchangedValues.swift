@@ -29,8 +29,8 @@ struct UnchangedValues {
 
     /// Readers for the objects of all conflicts, one for each table.
     var readers: [HistoryReader] {
-        Dictionary(grouping: conflicts, by: \.table).sorted { $0.key < $1.key }.map { table, conflicts in
-            HistoryReader(table: table, objects: Set(conflicts.map(\.object)))
+        Dictionary(grouping: conflicts) { exactKey($0.table) }.sorted { $0.key < $1.key }.map { table, conflicts in
+            HistoryReader(table: plainText(table), objects: Set(conflicts.map(\.object)))
         }
     }
 
@@ -38,7 +38,7 @@ struct UnchangedValues {
     /// - Parameter readers: `readers`, after they took all logs.
     mutating func find(in readers: [HistoryReader]) {
         for reader in readers {
-            for conflict in conflicts where conflict.table == reader.table {
+            for conflict in conflicts where equalBytes(conflict.table, reader.table) {
                 formers[conflict.number] = former(of: conflict, reader)
             }
         }

@@ -143,7 +143,7 @@ struct Publisher {
         let own = vector[identity.device]
         let age = clock.milliseconds().milliseconds(since: head.writtenMilliseconds)
         return try (defersAcknowledgements || head.acknowledgements == acknowledgements(vector))
-            && head.deviceName == identity.deviceName && head.position.sequence >= own.sequence
+            && equalBytes(head.deviceName, identity.deviceName) && head.position.sequence >= own.sequence
             && (defersAcknowledgements || head.position.sequence > own.sequence || head.digests == digests(reading))
             && age.magnitude < retention.heartbeatMilliseconds.magnitude
             && head.logStart == reading.logStart && head.retired == retired(reading)

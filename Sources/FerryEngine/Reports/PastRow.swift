@@ -7,7 +7,7 @@ import FerryStore
 /// Operations up to the time are merged as in a replay. So the result is the row on a device that had seen exactly
 /// these operations, apart from rules about other rows.
 enum PastRow: Equatable {
-    /// The row was present with these values, by column name, and this key, if the object was inserted with a local
+    /// The row was present with these values, by the exact key of the column's name, and this key, if the object was inserted with a local
     /// key. The present row has the values of further columns.
     case present([String: FieldValue], key: FieldValue?)
     /// The row was absent: not inserted yet, or deleted.
@@ -41,14 +41,13 @@ enum PastRow: Equatable {
             case .update: break
             }
             for written in operation.values {
-                let column = columns[written.column] ?? columns.count
-                columns[written.column] = column
-                policies[written.column, default: ColumnRegister()].merge(
-                    operation.parts[written.column].map { .part($0) } ?? .plain(written.value), at: operation.stamp)
-                if registers.mergeField(
-                    column, operation.stamp, value: written.value, present: values[written.column])
-                {
-                    values[written.column] = written.value
+                let name = exactKey(written.column)
+                let column = columns[name] ?? columns.count
+                columns[name] = column
+                policies[name, default: ColumnRegister()].merge(
+                    operation.parts[name].map { .part($0) } ?? .plain(written.value), at: operation.stamp)
+                if registers.mergeField(column, operation.stamp, value: written.value, present: values[name]) {
+                    values[name] = written.value
                 }
             }
         }
@@ -94,7 +93,7 @@ extension KnownRow {
                 continue
             }
             // The column was written since, and its value before is in no log.
-            let first = operations.first { operation in operation.values.contains { $0.column == column } }
+            let first = operations.first { operation in operation.values.contains { exactKey($0.column) == column } }
             earliest = max(earliest, first?.stamp.time.milliseconds ?? field.stamp.time.milliseconds)
         }
         return earliest <= milliseconds ? .present(values, key: nil) : .unknown(since: earliest)

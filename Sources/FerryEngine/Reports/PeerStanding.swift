@@ -57,7 +57,7 @@ struct PeerStanding: Equatable {
     }
 }
 
-/// Compares the digests of two devices that have replayed the same changes.
+/// Compares the digests of two devices that have replayed the same changes. Tables are told by the exact keys of their names.
 struct TableComparison: Equatable {
     /// The tables with different states.
     private(set) var states: Set<String> = []
@@ -84,19 +84,20 @@ struct TableComparison: Equatable {
         let tellsRows =
             own[TableDigests.mark] == TableDigests.version && theirs[TableDigests.mark] == TableDigests.version
         for table in tables {
+            let name = exactKey(table.name)
             if let state = theirs[table.stateToken] {
                 isTold = isTold || tellsRows
-                if state != table.state { states.insert(table.name) }
+                if state != table.state { states.insert(name) }
             }
             // A table on a single device is not compared.
             guard tellsRows, let shape = table.shape, let theirShape = theirs[table.shapeToken] else { continue }
             if table.waiting > 0 || theirs[table.waitingToken] != nil {
-                waiting.insert(table.name)
+                waiting.insert(name)
             } else if theirs[table.rowsToken] != table.rows {
-                rows.insert(table.name)
+                rows.insert(name)
             }
-            if shape != theirShape { schemas.insert(table.name) }
-            if !TableDigests.mean(shape, theirShape) { meanings.insert(table.name) }
+            if shape != theirShape { schemas.insert(name) }
+            if !TableDigests.mean(shape, theirShape) { meanings.insert(name) }
         }
     }
 

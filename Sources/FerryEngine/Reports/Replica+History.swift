@@ -17,7 +17,9 @@ extension Replica {
             let operations = reader.history(of: row.object)
             let shown = try store.localValues(
                 table: row.table,
-                operations.map { Dictionary($0.values.map { ($0.column, $0.value) }, uniquingKeysWith: { $1 }) })
+                operations.map {
+                    Dictionary($0.values.map { (exactKey($0.column), $0.value) }, uniquingKeysWith: { $1 })
+                })
             let changes = zip(operations, shown).map { operation, shown in
                 RowHistory.Change(
                     timeMilliseconds: operation.stamp.time.isKnown ? operation.stamp.time.milliseconds : nil,
@@ -26,7 +28,9 @@ extension Replica {
                     sequence: operation.sequence, kind: ChangeKind(operation.kind),
                     values: operation.values.map {
                         NamedValue(
-                            column: columns[foldedName($0.column)] ?? $0.column, value: shown[$0.column] ?? $0.value)
+                            column: columns[foldedName($0.column)] ?? $0.column,
+                            value:
+                                shown[exactKey($0.column)] ?? $0.value)
                     })
             }
             return RowHistory(row: row, changes: changes)

@@ -20,8 +20,9 @@ extension Replica {
         changes.sort { $0.time != $1.time ? $0.time > $1.time : $0.object < $1.object }
         var columns: [String: [String: String]] = [:]
         return try changes.prefix(limit).map { change in
-            let local = try columns[change.table] ?? store.localColumnNames(ofTable: change.table)
-            columns[change.table] = local
+            let name = foldedName(change.table)
+            let local = try columns[name] ?? store.localColumnNames(ofTable: change.table)
+            columns[name] = local
             return LogEntry(
                 timeMilliseconds: change.time.isKnown ? change.time.milliseconds : nil,
                 device: names[change.device] ?? change.device.description,

@@ -142,7 +142,7 @@ extension Replica {
                 }
                 + status.left.sorted { $0.key < $1.key }.map { table, count in
                     .init(
-                        table: table, kind: .left,
+                        table: plainText(table), kind: .left,
                         reason:
                             "went when the table was dropped or emptied here without a deletion; the other devices may "
                             + "have it, and a new file that joins gets it back", count: count)
@@ -201,7 +201,7 @@ extension Replica {
     }
 
     private static func names(_ tables: Set<String>?) -> [String]? {
-        tables.flatMap { $0.isEmpty ? nil : $0.sorted() }
+        tables.flatMap { $0.isEmpty ? nil : $0.sorted().map(plainText) }
     }
 
     /// Explains a head with fewer changesets than known here. The syncer still has to bring the new head, or the folder

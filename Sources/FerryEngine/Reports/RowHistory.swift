@@ -47,7 +47,7 @@ struct LoggedOperation {
     /// The author's local key, at insertion.
     var key: FieldValue?
     var values: [NamedValue]
-    /// The parts written to columns under a policy in place of a value, by column name.
+    /// The parts written to columns under a policy in place of a value, by the exact key of the column's name.
     var parts: [String: PolicyPart] = [:]
 }
 
@@ -97,7 +97,7 @@ struct HistoryReader {
             }
             // The shown value results from the author's own writes.
             let part = try PolicyCodec.decode(Array(bytes)[...], as: kind, own: stamp)
-            parts[name] = part
+            parts[exactKey(name)] = part
             return NamedValue(column: name, value: WrittenValue.part(part).ownValue ?? .null)
         }
         operations[operation.object, default: []].append(

@@ -51,7 +51,7 @@ extension StatusReport {
             let name = device.name.isEmpty ? device.id : device.name
             if device.standing == .differs {
                 let tables = (device.differing ?? []) + (device.differingRows ?? [])
-                let names = Set(tables).sorted().joined(separator: ", ")
+                let names = Set(tables.map(exactKey)).sorted().map(plainText).joined(separator: ", ")
                 found.append(
                     Concern(
                         kind: .differs, device: name,

@@ -33,7 +33,8 @@ extension Replica {
         for other in reading.otherGenerations where !ended.contains(other.device) {
             let name = reading.names[other.device] ?? other.device.description
             let (here, there) = (other.identity.text, other.otherIdentity.text)
-            if let place = found.firstIndex(where: { $0.table == other.table && $0.there == there }) {
+            if let place = found.firstIndex(where: { equalNames($0.table, other.table) && equalBytes($0.there, there) })
+            {
                 found[place].devices.append(name)
             } else {
                 found.append(TableApart(table: other.table, here: here, there: there, devices: [name]))

@@ -62,7 +62,8 @@ struct SnapshotArchive {
             let source = PartSource.files(read: { try read($0.checksum, .part) }, place: { _ in nil })
             let (decoded, checksum) = try SnapshotChunkDecoder.decode(
                 read(chunk.checksum, .chunk), container: container, parts: source)
-            guard checksum == chunk.checksum, decoded.table == table, decoded.objects.count == chunk.objects else {
+            guard checksum == chunk.checksum, equalBytes(decoded.table, table), decoded.objects.count == chunk.objects
+            else {
                 throw ByteReader.malformed("a chunk is another than it should be")
             }
             return decoded

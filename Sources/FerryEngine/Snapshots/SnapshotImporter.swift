@@ -80,7 +80,8 @@ struct SnapshotImporter {
         do {
             let (content, checksum) = try SnapshotChunkDecoder.decode(
                 bytes, container: container.id, parts: container.partSource(of: entry.device, under: entry.epoch))
-            guard checksum == chunk.checksum, content.table == table, content.objects.count == chunk.objects else {
+            guard checksum == chunk.checksum, equalBytes(content.table, table), content.objects.count == chunk.objects
+            else {
                 throw ByteReader.malformed("it is not what the snapshot says")
             }
             return content

@@ -173,7 +173,7 @@ package final class WatchLoop: Sendable {
             // Somebody may have told the database that its container lies elsewhere now.
             let place = replica.identity.containerPath
             try replica.refreshIdentity()
-            if replica.identity.containerPath != place { turns.recordNewPlace() }
+            if !equalBytes(replica.identity.containerPath, place) { turns.recordNewPlace() }
         }
         return try replica.store.needsPass()
     }

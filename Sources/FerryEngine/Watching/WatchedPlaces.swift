@@ -4,11 +4,11 @@ import FerryCore
 /// The places whose changes a `WatchLoop` is told.
 struct WatchedPlaces: Equatable {
     /// The container's folder; `nil` for a loop without passes.
-    private var containerPath: String?
+    @ComparedByBytes private var containerPath: String?
     /// The devices whose folders may bring news: this device's own files never do. In a sealed container also those of newcomers,
     /// which ask there. `nil` if the container is unreadable; then only its folder is watched.
     private var devices: [DeviceID]?
-    private var databasePath: String
+    @ComparedByBytes private var databasePath: String
 
     /// Watches the container and the database.
     /// - Parameter container: `nil` if unreadable.

@@ -22,7 +22,11 @@ package struct Mirrors: Sendable {
     /// - Throws: `nothingFound`.
     package func mirror(in directory: String) throws -> MirrorRecord {
         let path = Self.resolved(directory)
-        guard let found = try list().first(where: { $0.directory == path || $0.directory == directory }) else {
+        guard
+            let found = try list().first(where: {
+                equalBytes($0.directory, path) || equalBytes($0.directory, directory)
+            })
+        else {
             throw FerryError(
                 .nothingFound,
                 "No mirror of the database is in \(directory). `ferry documents DATABASE mirror` lists its mirrors.",
@@ -43,8 +47,9 @@ package struct Mirrors: Sendable {
         _ directory: String, preferring preference: IntakeWriter.Preference = .both, adopting: Bool = false
     ) throws -> MirrorRecord {
         let identity = replica.identity
-        let known = try list().first { $0.directory == Self.resolved(directory) || $0.directory == directory }
-        let path = known?.directory ?? Self.resolved(directory)
+        let resolved = Self.resolved(directory)
+        let known = try list().first { equalBytes($0.directory, resolved) || equalBytes($0.directory, directory) }
+        let path = known?.directory ?? resolved
         try check(path)
         if known == nil || adopting { try make(directory) }
         let marker = MirrorMarker.read(path)
@@ -92,7 +97,7 @@ package struct Mirrors: Sendable {
 
     private func former(_ marker: MirrorMarker?, at path: String) throws -> Former? {
         guard let marker, marker.device == replica.identity.device,
-            let mirror = try list().first(where: { $0.id == marker.mirror && $0.directory != path })
+            let mirror = try list().first(where: { $0.id == marker.mirror && !equalBytes($0.directory, path) })
         else { return nil }
         return MirrorMarker.read(mirror.directory)?.mirror == mirror.id ? .copied(mirror) : .moved(mirror)
     }
@@ -193,7 +198,7 @@ package struct Mirrors: Sendable {
                 .invalidArgument, "The database lies in \(path). A mirror must not have its own database in it.",
                 path: path)
         }
-        for other in try list() where other.directory != path && overlaps(other.directory) {
+        for other in try list() where !equalBytes(other.directory, path) && overlaps(other.directory) {
             throw FerryError(
                 .invalidArgument, "The mirror \(other.directory) and \(path) lie in each other. End it first.",
                 path: path)

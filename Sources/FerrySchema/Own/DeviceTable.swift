@@ -25,7 +25,7 @@ package struct DeviceTable {
     /// A device as people know it.
     package struct Entry: Equatable {
         package var id: DeviceID
-        package var name: String
+        @ComparedByBytes package var name: String
         package var position: LogPosition
     }
 

@@ -19,9 +19,11 @@ package struct OwnRemains {
             WHERE t.type = 'table' AND t.rootpage <> 0 AND substr(t.name, 1, 6) = 'ferry_' COLLATE NOCASE
             ORDER BY t.rowid, c.cid
             """
-        ) { row in columns[row.value(0).text, default: []].append(row.value(1).text) }
+        ) { row in columns[exactKey(row.value(0).text), default: []].append(row.value(1).text) }
         var present: [String: String] = [:]
-        for (name, columns) in columns where Self.isOwn(foldedName(name), columns) { present[foldedName(name)] = name }
+        for (name, columns) in columns where Self.isOwn(foldedName(name), columns) {
+            present[foldedName(name)] = plainText(name)
+        }
         var needed = OwnNames.fixed
         if present["ferry_table"] != nil {
             for number in try RegisteredTables(connection).numbers() {

@@ -14,8 +14,8 @@ package struct RegisteredTables {
     /// A generation of a table, with the text of its identity.
     package struct Entry: Equatable {
         package var number: Int
-        package var name: String
-        package var identity: String
+        @ComparedByBytes package var name: String
+        @ComparedByBytes package var identity: String
     }
 
     /// An SQL expression: how many tables and columns are registered.
@@ -28,7 +28,7 @@ package struct RegisteredTables {
 
     /// All generations of a table, in the order of their numbers. Names are compared as SQLite compares names.
     package func generations(of name: String) throws -> [Entry] {
-        try entries("WHERE name = ? COLLATE NOCASE ORDER BY number", .text(ArraySlice(name.utf8)))
+        try entries("WHERE name = ? COLLATE NOCASE ORDER BY number", .text(plainText(name)))
     }
 
     private func entries(_ rest: String, _ values: FieldValue...) throws -> [Entry] {

@@ -6,25 +6,31 @@ import FerrySQL
 /// A column goes on travelling under its first name after `ALTER TABLE … RENAME COLUMN`. So its values and its policy stay,
 /// and every device may rename the column at any time (Docs/Architecture/schema-changes.md, "Renamed columns").
 package struct ColumnNames: Codable, Equatable, Sendable {
-    /// The travelling name by the name in the database, in lower case; only where the two differ. A column that is gone keeps
+    /// The travelling name by the key of the name in the database; only where the two differ. A column that is gone keeps
     /// its entry, and comes back as the same column.
-    package var travelling: [String: String] = [:]
-    /// Travelling names, in lower case, that nothing but the name in the database decided: the column was new.
+    @ComparedByBytes package var travelling: [String: String] = [:]
+    /// The keys of travelling names that nothing but the name in the database decided: the column was new.
     package var guessed: Set<String> = []
     /// The names that other devices' schemas tell, one entry for an order of columns.
     package var told: [Told] = []
 
     /// What another device's schema says of a table.
     package struct Told: Codable, Equatable, Sendable {
-        /// The names of all columns in that database, in their order and in lower case; empty if unknown. A migration that
+        /// The keys of the names of all columns in that database, in their order; empty if unknown. A migration that
         /// changes names leaves the places, so the order tells one version of a schema from another.
         package var columns: [String]
-        /// The travelling name by the name in that database, in lower case; only where the two differ.
-        package var travelling: [String: String]
+        /// The travelling name by the key of the name in that database; only where the two differ.
+        @ComparedByBytes package var travelling: [String: String]
 
         package init(columns: [String], travelling: [String: String]) {
             self.columns = columns
             self.travelling = travelling
+        }
+
+        package init(from decoder: any Decoder) throws {
+            let values = try decoder.container(keyedBy: CodingKeys.self)
+            columns = try values.decode([String].self, forKey: .columns).map(foldedName)
+            travelling = try values.decode([String: String].self, forKey: .travelling).byNameKeys
         }
 
         /// True if all devices with both names choose this entry's names: more columns have another name, or else the names
@@ -32,10 +38,18 @@ package struct ColumnNames: Codable, Equatable, Sendable {
         package func isPreferred(to other: [String: String]) -> Bool {
             if travelling.count != other.count { return travelling.count > other.count }
             func text(_ names: [String: String]) -> [String] {
-                names.map { "\($0)\u{0}\(foldedName($1))" }.sorted()
+                names.map { "\(foldedText($0))\u{0}\(foldedText($1))" }.sorted(by: textOrder)
             }
-            return text(travelling).lexicographicallyPrecedes(text(other))
+            return text(travelling).lexicographicallyPrecedes(text(other), by: textOrder)
         }
+    }
+
+    /// Decodes JSON. An earlier version of Ferry wrote names in place of their keys.
+    package init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        travelling = try values.decode([String: String].self, forKey: .travelling).byNameKeys
+        guessed = Set(try values.decode([String].self, forKey: .guessed).map(foldedName))
+        told = try values.decode([Told].self, forKey: .told)
     }
 
     /// The most entries that are kept of a table.
@@ -68,7 +82,9 @@ package struct ColumnNames: Codable, Equatable, Sendable {
 
     /// The renamed columns, as a schema records them.
     package var record: [RenamedColumn] {
-        travelling.sorted { $0.key < $1.key }.map { RenamedColumn(name: $0.value, localName: $0.key) }
+        travelling.map { RenamedColumn(name: $0.value, localName: foldedText($0.key)) }.sorted {
+            textOrder($0.localName, $1.localName)
+        }
     }
 
     var isEmpty: Bool { self == ColumnNames() }
@@ -76,10 +92,15 @@ package struct ColumnNames: Codable, Equatable, Sendable {
 
 /// The names of all tables' columns (`ferry_meta`, `columnNames`).
 package struct ColumnNameList: Codable, Equatable, Sendable {
-    /// By the travelling name of the table, in lower case.
+    /// By the key of the travelling name of the table.
     private var tables: [String: ColumnNames]
 
     package init(_ tables: [String: ColumnNames] = [:]) { self.tables = tables }
+
+    package init(from decoder: any Decoder) throws {
+        tables = try decoder.container(keyedBy: CodingKeys.self).decode([String: ColumnNames].self, forKey: .tables)
+            .byNameKeys
+    }
 
     package subscript(table: String) -> ColumnNames {
         get { tables[foldedName(table)] ?? ColumnNames() }

@@ -20,7 +20,7 @@ package enum KeyEquality {
     ///   - column: the column's own collation.
     ///   - key: the collation of the primary key for this column.
     package static func identityCollation(column: String, key: String) -> String {
-        column == key && builtIn.contains(column) ? column : "BINARY"
+        equalNames(column, key) && builtIn.contains(column) ? column : "BINARY"
     }
 
     /// The collations under which a table's key values derive the same ID, in key order, by the table's own schema.
@@ -33,7 +33,12 @@ package enum KeyEquality {
     /// True if SQLite may tell apart keys that derive the same ID under recorded collations.
     package static func tellsMoreApart(_ table: SchemaTable, than recorded: [String]) -> Bool {
         recorded.count == table.keyCollations.count
-            && zip(recorded, table.keyCollations).contains { $0 != "BINARY" && $0 != $1 }
+            && zip(recorded, table.keyCollations).contains { $0 != "BINARY" && !equalNames($0, $1) }
+    }
+
+    /// True if two lists name the same collations.
+    package static func areSame(_ collations: [String], _ others: [String]) -> Bool {
+        collations.count == others.count && zip(collations, others).allSatisfy(equalNames)
     }
 
     /// True if a key may have several spellings with different IDs under a built-in collation. An example is a UUID

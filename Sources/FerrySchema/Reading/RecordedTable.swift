@@ -31,13 +31,11 @@ package enum RecordedTable {
 extension SchemaRecord {
     /// The statement that makes a table.
     func statement(of table: TrackedTableRecord) -> Statement? {
-        let name = foldedName(table.statementName)
-        return statements.first { $0.type == "table" && foldedName($0.name) == name }
+        statements.first { $0.type == "table" && equalNames($0.name, table.statementName) }
     }
 
     /// The statements of the indexes of a table that have a statement.
     func indexStatements(of table: TrackedTableRecord) -> [Statement] {
-        let name = foldedName(table.statementName)
-        return statements.filter { $0.type == "index" && foldedName($0.table) == name }
+        statements.filter { $0.type == "index" && equalNames($0.table, table.statementName) }
     }
 }

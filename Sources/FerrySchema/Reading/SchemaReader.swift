@@ -16,12 +16,12 @@ package struct SchemaReader {
         // `table_list` reports shadow tables and WITHOUT ROWID; `sqlite_schema` reports order and text.
         var kinds: [String: (kind: String, withoutRowID: Bool)] = [:]
         try connection.forEachRow("SELECT name, type, wr FROM pragma_table_list WHERE schema = 'main'") {
-            kinds[$0.string(0)] = ($0.string(1), $0.int(2) != 0)
+            kinds[foldedName($0.string(0))] = ($0.string(1), $0.int(2) != 0)
         }
         let own = try OwnNames(connection)
         var indexTexts: [String: String] = [:]
         try connection.forEachRow("SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL") {
-            indexTexts[$0.string(0)] = $0.string(1)
+            indexTexts[foldedName($0.string(0))] = $0.string(1)
         }
         let entries = try connection.rows(
             "SELECT name, sql FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY rowid")
@@ -29,7 +29,8 @@ package struct SchemaReader {
             guard case .text(let nameBytes) = entry[0] else { continue }
             let name = String(decoding: nameBytes, as: UTF8.self)
             if own.contains(table: name) && !OwnNames.mayTravel(name) || name.hasPrefix("sqlite_") { continue }
-            guard let (kindName, withoutRowID) = kinds[name], let kind = SchemaTable.Kind(rawValue: kindName)
+            guard let (kindName, withoutRowID) = kinds[foldedName(name)],
+                let kind = SchemaTable.Kind(rawValue: kindName)
             else { continue }
             var sql = ""
             if case .text(let bytes) = entry[1] { sql = String(decoding: bytes, as: UTF8.self) }
@@ -146,7 +147,7 @@ package struct SchemaReader {
 
     /// - Parameters:
     ///   - columns: the names of the table's columns.
-    ///   - texts: the texts of the schema's indexes, by name.
+    ///   - texts: the texts of the schema's indexes, by the key of the name.
     /// - Returns: the UNIQUE indexes without the primary key's index, and the collations of the primary key's index by
     ///   column. Without collations where the key is the rowid.
     private func readIndexes(
@@ -174,7 +175,7 @@ package struct SchemaReader {
                 continue
             }
             var condition: String?
-            if let sql = texts[name] {
+            if let sql = texts[foldedName(name)] {
                 let text = IndexText(sql, columns: columns)
                 condition = text.condition
                 for position in terms.indices where terms[position].column == nil {

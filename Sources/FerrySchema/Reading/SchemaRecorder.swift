@@ -10,7 +10,7 @@ package struct SchemaRecorder {
     package func record(_ tracked: [TrackedTableRecord], references: [UndeclaredReference]) throws -> SchemaRecord {
         var shadows: Set<String> = []
         try connection.forEachRow("SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'") {
-            shadows.insert($0.string(0))
+            shadows.insert(foldedName($0.string(0)))
         }
         var statements: [SchemaRecord.Statement] = []
         try connection.forEachRow(
@@ -22,7 +22,7 @@ package struct SchemaRecorder {
             let statement = SchemaRecord.Statement(
                 type: row.string(0), name: row.string(1), table: row.string(2), sql: row.string(3))
             let name = foldedName(statement.name)
-            if isFerryName(name) || name.hasPrefix("sqlite_") || shadows.contains(statement.name)
+            if isFerryName(name) || name.hasPrefix("sqlite_") || shadows.contains(name)
                 || isFerryName(statement.table)
             {
                 return
@@ -62,7 +62,7 @@ package struct SchemaRecorder {
                 created.leftOut.append(
                     LeftOutTable(
                         name: statement.name,
-                        reason: "a \(statement.type) that names \(table), which has its former name here"))
+                        reason: "a \(statement.type) that names \(foldedText(table)), which has its former name here"))
                 continue
             }
             if let virtual = VirtualTableText(statement.sql) {

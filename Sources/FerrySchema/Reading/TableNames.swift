@@ -6,14 +6,19 @@ import FerrySQL
 /// A table goes on travelling under its first name after `ALTER TABLE … RENAME TO`. So its rows stay the same objects,
 /// and every device may rename the table at any time (Docs/Architecture/schema-changes.md, "Renamed tables").
 package struct TableNames: Codable, Equatable, Sendable {
-    /// The name in the database by the travelling name, as registered.
-    package private(set) var local: [String: String]
+    /// The name in the database by the exact key of the travelling name, as registered.
+    @ComparedByBytes package private(set) var local: [String: String]
 
-    package init(_ local: [String: String] = [:]) { self.local = local }
+    package init(_ local: [String: String] = [:]) { self.local = local.byExactKeys }
+
+    /// Decodes JSON. An earlier version of Ferry wrote names in place of their keys.
+    package init(from decoder: any Decoder) throws {
+        self.init(try decoder.container(keyedBy: CodingKeys.self).decode([String: String].self, forKey: .local))
+    }
 
     /// The renamed tables of a schema record.
     package init(_ tracked: [TrackedTableRecord]) {
-        let renamed = tracked.compactMap { table in table.localName.map { (table.name, $0) } }
+        let renamed = tracked.compactMap { table in table.localName.map { (exactKey(table.name), $0) } }
         // A record from the container must not give an app's table the role of a table of Ferry's.
         local = Dictionary(renamed.filter { !isFerryName($0.0) && !isFerryName($0.1) }) { first, _ in first }
     }
@@ -26,7 +31,7 @@ package struct TableNames: Codable, Equatable, Sendable {
 
     package func save(_ meta: MetaTable) throws { try meta.set(.tableNames, json: self) }
 
-    /// The travelling name of each table that has another one in the database, by the folded name in the database.
+    /// The travelling name of each table that has another one in the database, by the key of the name in the database.
     ///
     /// An entry applies while the database has the table. A table with the travelling name of another one travels under a
     /// name of its own (`free`).
@@ -36,7 +41,7 @@ package struct TableNames: Codable, Equatable, Sendable {
         let there = Set(present.map(foldedName))
         var names: [String: String] = [:]
         for (travelling, name) in local.sorted(by: { $0.key < $1.key }) where there.contains(foldedName(name)) {
-            names[foldedName(name)] = names[foldedName(name)] ?? travelling
+            names[foldedName(name)] = names[foldedName(name)] ?? plainText(travelling)
         }
         var taken = Set(names.values.map(foldedName))
         for name in present where names[foldedName(name)] == nil && taken.contains(foldedName(name)) {
@@ -57,7 +62,7 @@ package struct TableNames: Codable, Equatable, Sendable {
 
     /// The name under which a table of the database travels.
     package func travelling(_ name: String) -> String {
-        local.first { equalNames($0.value, name) }?.key ?? name
+        local.first { equalNames($0.value, name) }.map { plainText($0.key) } ?? name
     }
 
     /// The name in the database of a table that travels under a name.
@@ -67,7 +72,7 @@ package struct TableNames: Codable, Equatable, Sendable {
 
     /// Records a table's present name; `nil` for a table that is not there. The travelling name itself needs no entry.
     package mutating func set(_ name: String?, for travelling: String) {
-        let known = local.keys.first { equalNames($0, travelling) } ?? travelling
+        let known = local.keys.first { equalNames($0, travelling) } ?? exactKey(travelling)
         local[known] = name.flatMap { equalNames($0, travelling) ? nil : $0 }
     }
 }

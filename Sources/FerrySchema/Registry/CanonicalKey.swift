@@ -9,13 +9,13 @@ package struct CanonicalKey {
     private var writer = ByteWriter()
 
     package init(table: String) {
-        writer.writeCounted(foldedName(table))
+        writer.writeCounted(foldedText(table))
     }
 
     /// Starts a key of a UNIQUE index. The names keep indexes apart.
     package init(table: String, index: [String]) {
         self.init(table: table)
-        for name in index { writer.writeCounted(foldedName(name)) }
+        for name in index { writer.writeCounted(foldedText(name)) }
     }
 
     package mutating func append(_ value: FieldValue, collation: String) {
@@ -92,9 +92,9 @@ extension TrackedTable {
             guard let id = ObjectID(String(decoding: bytes, as: UTF8.self)) else { return nil }
             let spelling =
                 identityCollation(0) == "NOCASE"
-                ? foldedName(String(decoding: bytes, as: UTF8.self))
+                ? foldedText(String(decoding: bytes, as: UTF8.self))
                 : String(decoding: bytes, as: UTF8.self)
-            return spelling == id.description ? id : nil
+            return equalBytes(spelling, id.description) ? id : nil
         case .reference(let object): return object
         default: return nil
         }

@@ -12,21 +12,24 @@ import FerrySQL
 package struct ColumnMeaning: Codable, Equatable, Sendable {
     /// The column's target, in lower case. `artist(id)` for an integer primary key; `artist(name text)` for a primary
     /// key of a different type; `artist.id` for any further column; empty without a target.
-    package var target: String
+    @ComparedByBytes package var target: String
     /// The target of the column with the plain name, and whether values travel as object IDs. `nil` if this database
     /// never had the plain column: the device joined with the column under a different meaning.
-    package var plainTarget: String?
+    @ComparedByBytes package var plainTarget: String?
     package var isPlainObject: Bool
 
     /// True if values under the plain name mean something else than values with a new target: another kind of value, or
     /// rows of another table.
     func differs(from target: String, isObject: Bool) -> Bool {
-        guard let plainTarget, plainTarget != target else { return false }
-        return isPlainObject != isObject || isObject && Self.parent(plainTarget) != Self.parent(target)
+        guard let plainTarget, !equalBytes(plainTarget, target) else { return false }
+        return isPlainObject != isObject
+            || isObject && !Self.parent(plainTarget).utf8.elementsEqual(Self.parent(target).utf8)
     }
 
     /// The table of a target.
-    private static func parent(_ target: String) -> Substring { target.prefix { $0 != "(" && $0 != "." } }
+    private static func parent(_ target: String) -> Substring {
+        target[..<(target.utf8.firstIndex { $0 == UInt8(ascii: "(") || $0 == UInt8(ascii: ".") } ?? target.endIndex)]
+    }
 
     /// The name of a target's table, in lower case.
     package static func parent(ofTarget target: String) -> String { String(parent(target)) }
@@ -48,7 +51,7 @@ package struct ColumnMeaning: Codable, Equatable, Sendable {
     /// searched.
     private static func arrow(in name: String) -> Range<String.Index>? {
         guard name.utf8.contains(0xe2) else { return nil }
-        return name.firstRange(of: " → ")
+        return name.unicodeScalars.firstRange(of: " → ".unicodeScalars)
     }
 }
 
@@ -59,9 +62,9 @@ extension SchemaTable {
         for key in foreignKeys where key.columns.count == 1 && equalNames(key.columns[0], column) {
             guard let parent = schema.table(key.parentTable) else { return nil }
             let local = key.parentColumns.first ?? (parent.primaryKey.count == 1 ? parent.primaryKey[0] : "")
-            targets.insert(parent.target(to: local))
+            targets.insert(exactKey(parent.target(to: local)))
         }
-        return targets.sorted().joined(separator: ", ")
+        return targets.map(plainText).sorted(by: textOrder).joined(separator: ", ")
     }
 
     /// The target of a foreign key to a column of this table (`ColumnMeaning.target`).
@@ -70,7 +73,7 @@ extension SchemaTable {
         // An integer key may become a key of a different type under the same name.
         let type = isIntegerKey ? "" : self.column(column).map { " \($0.affinity)" } ?? ""
         let travelling = travellingName(column)
-        return foldedName(isKey ? "\(name)(\(travelling)\(type))" : "\(name).\(travelling)")
+        return foldedText(isKey ? "\(name)(\(travelling)\(type))" : "\(name).\(travelling)")
     }
 
     /// The tables a column refers to by the column's own foreign keys.
@@ -122,7 +125,7 @@ package struct ColumnMeanings {
                     ?? ColumnMeaning(
                         target: target, plainTarget: hadValues ? "" : target, isPlainObject: isObject && !hadValues)
                 meaning.target = target
-                if column.isVariant, meaning.plainTarget == target { meaning.plainTarget = nil }
+                if column.isVariant, String?.areEqualBytes(meaning.plainTarget, target) { meaning.plainTarget = nil }
                 generations.meanings["\(table.id)", default: [:]][name] = meaning
                 guard !column.isVariant, meaning.differs(from: target, isObject: isObject) else { continue }
                 try Registry.register(

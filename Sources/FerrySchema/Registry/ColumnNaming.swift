@@ -124,7 +124,7 @@ package struct ColumnNaming {
         guard let told = before.told.first(where: { $0.columns == order && !order.isEmpty }) else { return [:] }
         var followed: [String: String] = [:]
         for (name, travelling) in names {
-            let other = told.travelling[name] ?? name
+            let other = told.travelling[name] ?? foldedText(name)
             if equalNames(other, travelling) { continue }
             if !isFree(name) { return [:] }
             followed[name] = other

@@ -3,27 +3,27 @@ import FerrySQL
 
 /// A foreign key of the schema by names, for use outside of a single database.
 package struct DeclaredKey: Hashable, Sendable {
-    package var child: String
+    @ComparedByBytes package var child: String
     /// The names of both tables in the database.
-    package var localChild: String
-    package var localParent: String
-    package var columns: [String]
+    @ComparedByBytes package var localChild: String
+    @ComparedByBytes package var localParent: String
+    @ComparedByBytes package var columns: [String]
     /// The names under which `columns` travel.
-    package var travellingColumns: [String]
-    package var parent: String
+    @ComparedByBytes package var travellingColumns: [String]
+    @ComparedByBytes package var parent: String
     /// In the order of `columns`.
-    package var parentColumns: [String]
+    @ComparedByBytes package var parentColumns: [String]
     /// The collations by which SQLite compares `parentColumns`.
-    package var collations: [String]
+    @ComparedByBytes package var collations: [String]
     /// The columns of the child's primary key.
-    package var childKey: [String]
+    @ComparedByBytes package var childKey: [String]
 
     /// The target of the policy that makes this key a plain reference: `reference:song.album_id=album`.
     ///
     /// The text is the same on every device: ASCII letters fold, as in names. The text is compared and never parsed,
     /// because names may hold any character.
     package var target: String {
-        foldedName("\(Self.prefix)\(child).\(travellingColumns.joined(separator: ","))=\(parent)")
+        foldedText("\(Self.prefix)\(child).\(travellingColumns.joined(separator: ","))=\(parent)")
     }
 
     package static let prefix = "reference:"
@@ -62,7 +62,7 @@ extension Registry {
     /// The foreign keys of travelling tables followed by the rules, in the order of their texts.
     package var declaredKeys: [DeclaredKey] {
         let keys = tables.values.flatMap { $0.foreignKeys.filter { $0.action != .none }.compactMap(\.declared) }
-        return keys.sorted { $0.target < $1.target }
+        return keys.sorted { textOrder($0.target, $1.target) }
     }
 }
 
@@ -101,7 +101,9 @@ extension Schema {
         }
         let isNamedAsItIs =
             key.parentColumns.isEmpty
-            || zip(parent.primaryKey, parent.keyCollations).allSatisfy { parent.column($0)?.collation == $1 }
+            || zip(parent.primaryKey, parent.keyCollations).allSatisfy { name, collation in
+                parent.column(name).map { equalNames($0.collation, collation) } ?? false
+            }
         if Self.areSame(names, parent.primaryKey), isNamedAsItIs {
             // SQLite looks up integer keys by integers alone, and a REAL column holds none.
             let isReal =

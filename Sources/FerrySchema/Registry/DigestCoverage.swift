@@ -17,9 +17,10 @@ package enum DigestCoverage {
     /// Identifies a table with the digest's covered columns. Only digests with equal tokens are comparable.
     private static func token(_ table: TrackedTable) -> UInt32 {
         var hash = WordHash()
-        hash.absorb(foldedName(table.name))
-        for column in table.localColumns.sorted(by: { foldedName($0.travellingName) < foldedName($1.travellingName) }) {
-            hash.absorb(foldedName(column.travellingName))
+        hash.absorb(foldedText(table.name))
+        let columns = table.localColumns.map { (name: foldedText($0.travellingName), column: $0) }
+        for (name, column) in columns.sorted(by: { textOrder($0.name, $1.name) }) {
+            hash.absorb(name)
             hash.absorb("\(column.affinity)")
         }
         return UInt32(truncatingIfNeeded: hash.value)

@@ -5,13 +5,13 @@ import FerrySQL
 /// makes the index fails here as long as these rows stand.
 package struct ForeignUniqueIndex: Equatable, Sendable {
     /// The table's name here.
-    package var table: String
+    @ComparedByBytes package var table: String
     /// The names of the columns here, in the order of the index.
-    package var columns: [String]
+    @ComparedByBytes package var columns: [String]
     /// The number of values that stand in several rows.
     package var values: Int
     /// A statement that lists these values.
-    package var query: String
+    @ComparedByBytes package var query: String
 
     /// The indexes with rows against them. Reads each table with such an index once.
     /// - Parameters:
@@ -56,13 +56,15 @@ package struct ForeignUniqueIndex: Equatable, Sendable {
 
     /// True if an index or the key here keeps these values apart as well.
     private static func has(_ here: SchemaTable, _ terms: [Term], _ condition: String?) -> Bool {
-        let wanted = Set(terms.map { Term(column: foldedName($0.column), collation: $0.collation) })
-        let key = zip(here.primaryKey, here.keyCollations).map { Term(column: foldedName($0), collation: $1) }
+        let wanted = Set(terms.map { Term(column: foldedName($0.column), collation: foldedName($0.collation)) })
+        let key = zip(here.primaryKey, here.keyCollations).map {
+            Term(column: foldedName($0), collation: foldedName($1))
+        }
         if !key.isEmpty, wanted.isSuperset(of: key) { return true }
         return here.uniqueIndexes.contains { index in
-            guard index.condition == nil || index.condition == condition else { return false }
+            guard index.condition == nil || String?.areEqualBytes(index.condition, condition) else { return false }
             let own = index.terms.map { term in
-                term.column.map { Term(column: foldedName($0), collation: term.collation) }
+                term.column.map { Term(column: foldedName($0), collation: foldedName(term.collation)) }
             }
             return own.allSatisfy { $0.map(wanted.contains) ?? false }
         }
@@ -73,7 +75,7 @@ package struct ForeignUniqueIndex: Equatable, Sendable {
         // SQLite takes NULLs for different from each other (https://www.sqlite.org/lang_createindex.html).
         let conditions = (condition.map { ["(\($0))"] } ?? []) + terms.map { "\(quoted($0.column)) IS NOT NULL" }
         let groups = terms.map { term in
-            let isOwn = here.column(term.column)?.collation == term.collation
+            let isOwn = here.column(term.column).map { equalNames($0.collation, term.collation) } ?? false
             return quoted(term.column) + (isOwn ? "" : " COLLATE \(quoted(term.collation))")
         }.joined(separator: ", ")
         return

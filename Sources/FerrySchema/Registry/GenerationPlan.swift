@@ -134,7 +134,7 @@ package struct GenerationPlan {
             selection.references[index].column = names[foldedName(column)] ?? column
         }
         let renamed = try SelectionText.format(selection)
-        if renamed != text { try meta.set(.selection, renamed) }
+        if !equalBytes(renamed, text) { try meta.set(.selection, renamed) }
     }
 
     // MARK: Index for finding rows

@@ -7,44 +7,49 @@ import FerrySQL
 /// and identity. A database shows a single generation of a table. Remote writes to any hidden generation are merged
 /// into the state and wait (Docs/Architecture/schema-changes.md, "Generations of a table").
 package struct Generations: Codable, Equatable, Sendable {
-    /// The number of the shown or last shown generation, by the table's name in lower case. Without a shown generation,
+    /// The number of the shown or last shown generation, by the key of the table's name. Without a shown generation,
     /// the number of the generation registered first.
     package var shown: [String: Int] = [:]
     /// The key's column in this database, by the number of a table with mapped keys.
-    package var keys: [String: String] = [:]
+    @ComparedByBytes package var keys: [String: String] = [:]
     /// Tables with a new primary key whose pending changes are not packed yet. The former key's columns still identify
     /// rows. Holds the present names of those columns in the order of the former key, by the table's number.
-    package var leaving: [String: [String]] = [:]
-    /// The present and former targets of columns, by the table's number and the column's name in lower case.
+    @ComparedByBytes package var leaving: [String: [String]] = [:]
+    /// The present and former targets of columns, by the table's number and the key of the column's name.
     package var meanings: [String: [String: ColumnMeaning]] = [:]
     /// The former columns that a column's values came from in a migration (`ColumnOrigins`), by the table's number and the
-    /// column's name in lower case.
+    /// key of the column's name.
     package var origins: [String: [String: [Int]]] = [:]
     /// Rows written in a column waiting for its new meaning, as SQL; by the table's number and the column's name.
-    package var rewritten: [String: [String: [String]]] = [:]
+    @ComparedByBytes package var rewritten: [String: [String: [String]]] = [:]
     /// Generations shown by this database before. Remote writes to them pass over on arrival.
     package var left: Set<Int> = []
     /// The collations by which key values derive IDs, by the table's number, in key order. A later collation of the
     /// column changes no ID (`KeyEquality`).
-    package var collations: [String: [String]] = [:]
-    /// The generation each device wrote to last, for tables with several generations; by the table's name in lower
-    /// case, and the device's ID.
+    @ComparedByBytes package var collations: [String: [String]] = [:]
+    /// The generation each device wrote to last, for tables with several generations; by the key of the table's
+    /// name, and the device's ID.
     package var writers: [String: [String: Int]] = [:]
 
     package init() {}
 
-    /// Decodes JSON; a key unknown to an earlier version of Ferry may be missing.
+    /// Decodes JSON; a key unknown to an earlier version of Ferry may be missing. Such a version wrote names in place of their keys.
     package init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
-        shown = try values.decodeIfPresent([String: Int].self, forKey: .shown) ?? [:]
+        shown = try values.decodeIfPresent([String: Int].self, forKey: .shown)?.byNameKeys ?? [:]
         keys = try values.decodeIfPresent([String: String].self, forKey: .keys) ?? [:]
         leaving = try values.decodeIfPresent([String: [String]].self, forKey: .leaving) ?? [:]
-        meanings = try values.decodeIfPresent([String: [String: ColumnMeaning]].self, forKey: .meanings) ?? [:]
-        origins = try values.decodeIfPresent([String: [String: [Int]]].self, forKey: .origins) ?? [:]
-        rewritten = try values.decodeIfPresent([String: [String: [String]]].self, forKey: .rewritten) ?? [:]
+        meanings =
+            try values.decodeIfPresent([String: [String: ColumnMeaning]].self, forKey: .meanings)?
+            .mapValues(\.byNameKeys) ?? [:]
+        origins =
+            try values.decodeIfPresent([String: [String: [Int]]].self, forKey: .origins)?.mapValues(\.byNameKeys) ?? [:]
+        rewritten =
+            try values.decodeIfPresent([String: [String: [String]]].self, forKey: .rewritten)?
+            .mapValues(\.byNameKeys) ?? [:]
         left = try values.decodeIfPresent(Set<Int>.self, forKey: .left) ?? []
         collations = try values.decodeIfPresent([String: [String]].self, forKey: .collations) ?? [:]
-        writers = try values.decodeIfPresent([String: [String: Int]].self, forKey: .writers) ?? [:]
+        writers = try values.decodeIfPresent([String: [String: Int]].self, forKey: .writers)?.byNameKeys ?? [:]
     }
 
     package static func load(_ meta: MetaTable) throws -> Generations { try meta.json(.generations) ?? Generations() }

@@ -44,9 +44,9 @@ extension TableIdentity {
     package var folded: TableIdentity {
         switch self {
         case .surrogate: .surrogate
-        case .surrogateBy(let column): .surrogateBy(foldedName(column))
-        case .key(let columns): .key(columns.map(foldedName))
-        case .declared(let columns): .declared(columns.map(foldedName))
+        case .surrogateBy(let column): .surrogateBy(foldedText(column))
+        case .key(let columns): .key(columns.map(foldedText))
+        case .declared(let columns): .declared(columns.map(foldedText))
         }
     }
 }

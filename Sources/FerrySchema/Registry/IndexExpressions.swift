@@ -14,7 +14,7 @@ package struct IndexExpressions {
         var texts = own
         while let text = texts.popLast() {
             for column in rest where IndexText.mentions(text, column.name) {
-                rest.removeAll { $0.name == column.name }
+                rest.removeAll { equalNames($0.name, column.name) }
                 generated.append(column.expression)
                 texts.append(column.expression)
             }

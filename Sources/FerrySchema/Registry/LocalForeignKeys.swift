@@ -68,7 +68,7 @@ package struct LocalForeignKeyChain: Sendable {
 
 extension Registry {
     /// Records at travelling tables the parent keys used by local tables.
-    /// - Parameter keyless: the travelling tables known to have had rows with a NULL in their key, in lower case.
+    /// - Parameter keyless: the travelling tables known to have had rows with a NULL in their key, by keys of their names.
     package mutating func linkStayingTables(_ schema: Schema, keyless: Set<String>) {
         let staying = schema.tables.filter { $0.kind == .table && !(table(named: $0.name)?.isLocal ?? false) }
         for child in staying {
@@ -91,7 +91,7 @@ extension Registry {
         }
         referringLocalTables = Self.referring(among: staying) { name in self.table(named: name)?.isLocal ?? false }
         linkKeylessRows(schema, keyless)
-        let concerned = staying.filter { referringLocalTables.contains($0.name) }
+        let concerned = staying.filter { table in referringLocalTables.contains { equalNames($0, table.name) } }
         localForeignKeyChains = concerned.flatMap { child in
             child.foreignKeys.compactMap { key in
                 concerned.first { equalNames($0.name, key.parentTable) }.flatMap {
@@ -118,7 +118,9 @@ extension Registry {
                         child: described, columns: declared.columns, onDelete: .init(own.onDelete),
                         onUpdate: .init(own.onUpdate), keyless: child.keyColumns),
                     to: columns, isMappedKey: isMappedKey)
-                if !referringLocalTables.contains(child.localName) { referringLocalTables.append(child.localName) }
+                if !referringLocalTables.contains(where: { equalNames($0, child.localName) }) {
+                    referringLocalTables.append(child.localName)
+                }
             }
         }
     }
@@ -129,7 +131,7 @@ extension Registry {
         var isSettled = false
         while !isSettled {
             isSettled = true
-            for table in tables where !found.contains(table.name) {
+            for table in tables where !found.contains(where: { equalNames($0, table.name) }) {
                 let leads = table.foreignKeys.contains { key in
                     travels(key.parentTable) || found.contains { equalNames($0, key.parentTable) }
                 }
@@ -147,7 +149,7 @@ extension TrackedTable {
     fileprivate func add(_ reference: LocalForeignKey, to columns: [SchemaColumn], isMappedKey: Bool) {
         if isMappedKey, reference.onDelete == .refuse { hasUncheckedReferences = true }
         let names = columns.map(\.name)
-        if let known = localParentKeys.firstIndex(where: { $0.columns.map(\.name) == names }) {
+        if let known = localParentKeys.firstIndex(where: { [String].areEqualBytes($0.columns.map(\.name), names) }) {
             localParentKeys[known].references.append(reference)
         } else {
             localParentKeys.append(LocalParentKey(columns: columns, isMappedKey: isMappedKey, references: [reference]))
@@ -157,7 +159,8 @@ extension TrackedTable {
     /// All columns referred to by local rows.
     package var localParentColumns: [SchemaColumn] {
         var columns: [SchemaColumn] = []
-        for column in localParentKeys.flatMap(\.columns) where !columns.contains(where: { $0.name == column.name }) {
+        for column in localParentKeys.flatMap(\.columns)
+        where !columns.contains(where: { equalNames($0.name, column.name) }) {
             columns.append(column)
         }
         return columns

@@ -14,9 +14,9 @@ public struct PlainReference: Codable, Equatable, Sendable {
 
 /// A foreign key named by a person by table and columns, to be a plain reference from the beginning.
 public struct PlainReferenceName: Hashable, Sendable {
-    package var table: String
+    @ComparedByBytes package var table: String
     /// In any order.
-    package var columns: [String]
+    @ComparedByBytes package var columns: [String]
 
     public init(table: String, columns: [String]) {
         self.table = table
@@ -53,7 +53,7 @@ extension Registry {
         if let column = schema.generatedColumn(of: key, in: table) {
             return "“\(column.name)” is a generated column, and Ferry follows none"
         }
-        guard let word = schema.declaredKey(key, of: table).flatMap({ words[$0.target] }) else { return nil }
+        guard let word = schema.declaredKey(key, of: table).flatMap({ words[exactKey($0.target)] }) else { return nil }
         return word == DeclaredKey.namedWord ? "somebody said so" : "rows were written that refer to nothing"
     }
 }

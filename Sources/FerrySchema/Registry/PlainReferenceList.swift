@@ -10,14 +10,14 @@ package struct PlainReferenceList {
 
     package init(_ connection: SQLConnection) { self.connection = connection }
 
-    /// The applied targets (`DeclaredKey.target`): state and rows conform to them.
+    /// The exact keys of the applied targets (`DeclaredKey.target`): state and rows conform to them.
     package func applied() throws -> Set<String> { Self.targets(in: try PolicyList(connection).applied()) }
 
     package static func targets(in policies: [String: String]) -> Set<String> {
         Set(policies.keys.filter { $0.hasPrefix(DeclaredKey.prefix) })
     }
 
-    /// The targets set by changesets.
+    /// The exact keys of the targets set by changesets.
     package static func targets(in changesets: [Changeset]) -> Set<String> {
         let prefix = Array(DeclaredKey.prefix.utf8)
         var found: Set<String> = []
@@ -25,7 +25,7 @@ package struct PlainReferenceList {
             for changes in changeset.tables where equalNames(changes.name, PolicyList.table) {
                 for value in changes.values {
                     guard case .text(let bytes) = value, bytes.starts(with: prefix) else { continue }
-                    found.insert(String(decoding: bytes, as: UTF8.self))
+                    found.insert(exactKey(String(decoding: bytes, as: UTF8.self)))
                 }
             }
         }
@@ -36,7 +36,7 @@ package struct PlainReferenceList {
     /// afterward.
     /// - Parameter word: the reason.
     package func enter(_ keys: [DeclaredKey], as word: String = DeclaredKey.brokenWord) throws {
-        for target in Set(keys.map(\.target)).sorted() {
+        for target in Set(keys.map { exactKey($0.target) }).sorted().map(plainText) {
             let text = FieldValue.text(ArraySlice(target.utf8))
             // The target may be set already, for the next pass to apply.
             if try connection.count("SELECT EXISTS(SELECT 1 FROM ferry_policy WHERE target = ?)", text) == 0 {

@@ -12,7 +12,7 @@ package struct PolicyList {
 
     package init(_ connection: SQLConnection) { self.connection = connection }
 
-    /// Wanted policies by target. A value other than a text cannot be applied.
+    /// Wanted policies by the exact key of the target. A value other than a text cannot be applied.
     package func wanted() throws -> [String: String] { try read(Self.table) }
     package func applied() throws -> [String: String] { try read("ferry_policy_applied") }
 
@@ -22,8 +22,9 @@ package struct PolicyList {
         let applied = try applied()
         var policies: [String: String] = [:]
         for (text, word) in try wanted() {
-            let isKnown = PolicyTarget(text: text).map { PolicySetting($0, word).isKnown(hooks) } ?? true
-            policies[text] = isKnown || applied[text] == word ? word : Self.unknownMark + word
+            let isKnown = PolicyTarget(text: plainText(text)).map { PolicySetting($0, word).isKnown(hooks) } ?? true
+            policies[text] =
+                isKnown || applied[text].map { equalBytes($0, word) } ?? false ? word : Self.unknownMark + word
         }
         return policies
     }
@@ -37,14 +38,18 @@ package struct PolicyList {
 
     private func read(_ table: String) throws -> [String: String] {
         var policies: [String: String] = [:]
-        try connection.forEachRow("SELECT target, policy FROM \(table)") { policies[$0.string(0)] = $0.string(1) }
+        try connection.forEachRow("SELECT target, policy FROM \(table)") {
+            policies[exactKey($0.string(0))] = $0.string(1)
+        }
         return policies
     }
 
+    /// - Parameter policies: by the exact key of the target.
     package func apply(_ policies: [String: String]) throws {
         try connection.execute("DELETE FROM ferry_policy_applied")
         for (target, policy) in policies {
-            try connection.execute("INSERT INTO ferry_policy_applied VALUES (?, ?)", .text(target), .text(policy))
+            try connection.execute(
+                "INSERT INTO ferry_policy_applied VALUES (?, ?)", .text(plainText(target)), .text(policy))
         }
         let meta = MetaTable(connection: connection)
         try meta.set(.policies, (meta.integer(.policies) ?? 0) + 1)
@@ -53,9 +58,10 @@ package struct PolicyList {
 
 extension Registry {
     /// Assigns the policies to tables, indexes and columns.
+    /// - Parameter policies: by the exact key of the target.
     package mutating func take(_ policies: [String: String]) {
         for (text, word) in policies.sorted(by: { $0.key < $1.key }) {
-            guard let target = PolicyTarget(text: text) else { continue }
+            guard let target = PolicyTarget(text: plainText(text)) else { continue }
             take(PolicySetting(target, PolicyList.word(word)))
         }
     }
@@ -105,9 +111,9 @@ extension TrackedTable {
     /// The position of a UNIQUE index, by name or by table and columns.
     package func uniqueIndex(named name: String) -> Int? {
         let wanted = Self.spaceless(name)
-        return uniqueIndexes.indices.first { foldedName(uniqueIndexes[$0].name) == foldedName(name) }
-            ?? uniqueIndexes.indices.first { columnName(of: uniqueIndexes[$0]) == wanted }
-            ?? uniqueIndexes.indices.first { localName(of: uniqueIndexes[$0]) == wanted }
+        return uniqueIndexes.indices.first { equalNames(uniqueIndexes[$0].name, name) }
+            ?? uniqueIndexes.indices.first { equalBytes(columnName(of: uniqueIndexes[$0]), wanted) }
+            ?? uniqueIndexes.indices.first { equalBytes(localName(of: uniqueIndexes[$0]), wanted) }
     }
 
     /// Names an unnamed UNIQUE constraint by the travelling names: `song(isrc)`.
@@ -125,7 +131,9 @@ extension TrackedTable {
             .joined(separator: ",")
     }
 
-    private static func spaceless(_ name: String) -> String { foldedName(String(name.filter { $0 != " " })) }
+    private static func spaceless(_ name: String) -> String {
+        foldedText(String(String.UnicodeScalarView(name.unicodeScalars.filter { $0 != " " })))
+    }
 
     /// The table's first policy this process cannot apply; `nil` if all can be applied.
     package func unknownPolicy(_ hooks: MergeHooks) -> PolicySetting? { policies.first { !$0.isKnown(hooks) } }

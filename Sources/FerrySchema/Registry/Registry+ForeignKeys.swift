@@ -25,7 +25,8 @@ extension Registry {
             guard let target = Self.target(parent, parentColumns) else { continue }
             let declared = schema.declaredKey(key, of: local)
             // No data makes a foreign key of Ferry's own tables a plain reference: documents rely on them.
-            let isPlain = declared.map { plain.contains($0.target) && !isFerryName($0.child) } ?? true || !isEnforced
+            let isPlain =
+                declared.map { plain.contains(exactKey($0.target)) && !isFerryName($0.child) } ?? true || !isEnforced
             if isPlain {
                 plainKeys.append(
                     TrackedForeignKey(

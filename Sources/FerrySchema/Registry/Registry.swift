@@ -155,7 +155,7 @@ import FerrySQL
         for table in tables.values { recordTelltaleColumns(of: table) }
         recordReferringColumns()
         let keyless: [String] = try MetaTable(connection: connection).json(.keylessTables) ?? []
-        linkStayingTables(schema, keyless: Set(keyless))
+        linkStayingTables(schema, keyless: Set(keyless.map(foldedName)))
         appHasTriggers = schema.hasTriggers
         parentsFirst = inOrderOfParents()
         keyWidth = tables.values.map(\.keyColumns.count).max() ?? 1
@@ -194,7 +194,7 @@ import FerrySQL
             let known = meanings[foldedName(name)]
             let target = local.target(of: column.name, schema) ?? known?.target ?? ""
             let variant = ColumnMeaning.variant(name, target)
-            if let known, known.target != target, !leaving.isEmpty,
+            if let known, !equalBytes(known.target, target), !leaving.isEmpty,
                 local.parents(of: column.name).contains(where: { leaving.contains(foldedName($0)) })
             {
                 table.hide(name)
@@ -301,9 +301,9 @@ import FerrySQL
         table.keyCollations = local.keyCollations
         let present = KeyEquality.identityCollations(of: local)
         table.identityCollations = recorded.flatMap { $0.count == present.count ? $0 : nil } ?? present
-        table.hasFormerCollations = table.identityCollations != present
+        table.hasFormerCollations = !KeyEquality.areSame(table.identityCollations, present)
         let isCoarser =
-            table.identityCollations != table.keyCollations
+            !KeyEquality.areSame(table.identityCollations, table.keyCollations)
             || KeyEquality.hasSpellings(of: local.primaryKey.compactMap { local.column($0) })
         guard isCoarser else { return }
         table.uniqueIndexes.append(

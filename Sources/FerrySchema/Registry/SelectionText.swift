@@ -35,9 +35,9 @@ package enum SelectionText {
             references: form.references ?? [])
         selection.awaited = form.awaited ?? []
         selection.travelling = form.travelling ?? []
-        selection.movedKeys = form.movedKeys ?? [:]
-        selection.keyCollations = form.keyCollations ?? [:]
-        selection.identityColumns = form.identityColumns ?? [:]
+        selection.movedKeys = form.movedKeys?.byExactKeys ?? [:]
+        selection.keyCollations = form.keyCollations?.byNameKeys ?? [:]
+        selection.identityColumns = form.identityColumns?.byNameKeys ?? [:]
         return selection
     }
 }

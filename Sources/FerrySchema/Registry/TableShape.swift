@@ -30,11 +30,16 @@ package struct TableShape: Equatable {
     private static func hash(_ parts: [[String]]) -> UInt32 {
         var hash = WordHash()
         // Repeated parts count once.
-        for part in Set(parts).sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+        let different = Dictionary(parts.map { ($0.map(exactKey), $0) }) { first, _ in first }
+        for part in different.values.sorted(by: Self.precedes) {
             hash.absorb(UInt64(part.count))
             for word in part { hash.absorb(word) }
         }
         return UInt32(truncatingIfNeeded: hash.value)
+    }
+
+    private static func precedes(_ part: [String], _ other: [String]) -> Bool {
+        part.lexicographicallyPrecedes(other, by: textOrder)
     }
 
     // MARK: Meaning of rows
@@ -42,12 +47,12 @@ package struct TableShape: Equatable {
     private static func meanings(
         _ table: TrackedTable, _ local: SchemaTable, _ registry: Registry
     ) -> [[String]] {
-        let names = table.columns.map { foldedName($0.baseName) }
+        let names = table.columns.map { foldedText($0.baseName) }
         var parts = table.localColumns.map { column in
             ["column", names[column.id], "\(column.affinity)", column.defaultSQL.map(plain) ?? ""]
         }
         parts += table.generatedColumns.map { column in
-            ["generated", foldedName(column.name), "\(column.affinity)", plain(column.expression)]
+            ["generated", foldedText(column.name), "\(column.affinity)", plain(column.expression)]
         }
         // References as declared in the schema. The container decides which of them count as plain references, perhaps
         // later.
@@ -57,9 +62,9 @@ package struct TableShape: Equatable {
             let parentNames = target.map { name in
                 parent.columnID(name).map { parent.columns[$0].baseName } ?? name
             }
-            let pairs = zip(key.columns, parentNames).map { [foldedName(local.travellingName($0)), foldedName($1)] }
+            let pairs = zip(key.columns, parentNames).map { [foldedText(local.travellingName($0)), foldedText($1)] }
             parts.append(
-                ["reference", foldedName(parent.name)] + pairs.sorted { $0.lexicographicallyPrecedes($1) }.joined())
+                ["reference", foldedText(parent.name)] + pairs.sorted(by: Self.precedes).joined())
         }
         return parts
     }
@@ -68,9 +73,9 @@ package struct TableShape: Equatable {
 
     private static func constraints(_ table: TrackedTable, _ local: SchemaTable) -> [[String]] {
         var parts = table.columns.filter(\.isLocal).map { column in
-            ["column", foldedName(column.baseName), foldedName(column.collation), column.mayBeNull ? "" : "not null"]
+            ["column", foldedText(column.baseName), foldedText(column.collation), column.mayBeNull ? "" : "not null"]
         }
-        parts.append(["key"] + local.primaryKey.map(foldedName) + [foldedName(table.mappedKey.collation)])
+        parts.append(["key"] + local.primaryKey.map(foldedText) + [foldedText(table.mappedKey.collation)])
         parts += uniqueness(local) + references(local)
         parts += local.checks.map { ["check", plain($0)] }
         if local.isStrict { parts.append(["strict"]) }
@@ -81,8 +86,8 @@ package struct TableShape: Equatable {
         local.uniqueIndexes.map { index in
             let terms = index.terms.flatMap { term in
                 [
-                    term.column.map { foldedName(local.travellingName($0)) } ?? plain(term.expression ?? ""),
-                    foldedName(term.collation),
+                    term.column.map { foldedText(local.travellingName($0)) } ?? plain(term.expression ?? ""),
+                    foldedText(term.collation),
                 ]
             }
             return ["unique"] + terms + ["where", plain(index.condition ?? "")]
@@ -91,8 +96,8 @@ package struct TableShape: Equatable {
 
     private static func references(_ local: SchemaTable) -> [[String]] {
         local.foreignKeys.map { key in
-            ["reference", foldedName(key.parentTable)] + key.columns.map { foldedName(local.travellingName($0)) } + [
-                foldedName(key.onDelete)
+            ["reference", foldedText(key.parentTable)] + key.columns.map { foldedText(local.travellingName($0)) } + [
+                foldedText(key.onDelete)
             ]
         }
     }
@@ -103,7 +108,7 @@ package struct TableShape: Equatable {
         let bytes = Array(text.utf8)
         var words = IndexText.tokens(bytes).map { range -> String in
             let token = String(decoding: bytes[range], as: UTF8.self)
-            return token.hasPrefix("'") ? token : foldedName(IndexText.unquoted(token))
+            return token.hasPrefix("'") ? token : foldedText(IndexText.unquoted(token))
         }
         while words.first == "(", words.last == ")", closing(words) == words.count - 1 {
             words = Array(words.dropFirst().dropLast())

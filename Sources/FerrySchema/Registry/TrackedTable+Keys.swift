@@ -28,7 +28,7 @@ extension TrackedTable {
     package var hasKeyOfItsOwn: Bool {
         isKeyClaimed
             || keyCollations.indices.contains { place in
-                columnID(keyColumns[place]).map { columns[$0].collation } != keyCollations[place]
+                !(columnID(keyColumns[place]).map { equalNames(columns[$0].collation, keyCollations[place]) } ?? false)
             }
     }
 
@@ -39,7 +39,8 @@ extension TrackedTable {
         return keyColumns.enumerated().map { place, name in
             let own = columnID(name).map { columns[$0].collation }
             let identity = identityCollation(place)
-            return own == identity ? quoted(name) : "\(quoted(name)) COLLATE \(quoted(identity))"
+            return own.map { equalNames($0, identity) } ?? false
+                ? quoted(name) : "\(quoted(name)) COLLATE \(quoted(identity))"
         }.joined(separator: ", ")
     }
 

@@ -199,7 +199,7 @@ import FerrySQL
         if terms.isEmpty { return false }
         return !zip(columns, collations).allSatisfy { column, collation in
             terms.contains {
-                $0.column == column && ["BINARY", collation.uppercased()].contains($0.collation.uppercased())
+                $0.column == column && equalNames($0.collation, "BINARY") || equalNames($0.collation, collation)
             }
         }
     }
@@ -257,8 +257,8 @@ import FerrySQL
             let term = "\(quoted(name)) = ?\(place + first)"
             guard place < keyCollations.count, let column = columnID(name).map({ columns[$0] }) else { return term }
             let (key, identity) = (keyCollations[place], identityCollation(place))
-            let found = key == column.collation ? term : "\(term) COLLATE \(quoted(key))"
-            return identity == key ? found : "\(found) AND \(term) COLLATE \(quoted(identity))"
+            let found = equalNames(key, column.collation) ? term : "\(term) COLLATE \(quoted(key))"
+            return equalNames(identity, key) ? found : "\(found) AND \(term) COLLATE \(quoted(identity))"
         }.joined(separator: " AND ")
     }
 

@@ -4,29 +4,30 @@ import FerrySQL
 /// A person's choice of travelling tables.
 public struct TableSelection: Equatable, Sendable {
     /// The chosen tables; `nil` for all possible tables.
-    package var only: [String]?
-    package var except: [String]
+    @ComparedByBytes package var only: [String]?
+    @ComparedByBytes package var except: [String]
     /// Of `except` the tables that the container did not have when this database joined. They travel once another device has them.
-    package var awaited: [String]
-    /// Tables with objects identified by the values of named columns at insertion.
-    package var declaredIdentities: [String: [String]]
+    @ComparedByBytes package var awaited: [String]
+    /// Tables with objects identified by the values of named columns at insertion, by the exact key of the name.
+    @ComparedByBytes package var declaredIdentities: [String: [String]]
     /// Columns holding a table's keys without a foreign key. If the parent's keys are device-specific, the values
     /// travel as objects, like values of foreign keys.
     package var references: [UndeclaredReference]
     /// Foreign keys made plain references from the beginning, permanently and for the whole container.
     package var plainReferences: [PlainReferenceName]
     /// Tables already travelling in the container, although a new container would leave them local.
-    package var travelling: [String]
-    /// Integer keys previously moved to a new column in the container: the column, by the table's name.
-    package var movedKeys: [String: String]
+    @ComparedByBytes package var travelling: [String]
+    /// Integer keys previously moved to a new column in the container: the column, by the exact key of the table's name.
+    @ComparedByBytes package var movedKeys: [String: String]
     /// Tables with another name in the container.
     package var renamed: TableNames
     /// Columns with another name in the container.
     package var renamedColumns: ColumnNameList
-    /// The collations by which the container's devices derive IDs from keys, by the table's name in lower case.
-    package var keyCollations: [String: [String]]
-    /// The columns of declared identities in the container's schema, if some were renamed, by the table's name in lower case.
-    package var identityColumns: [String: [String]]
+    /// The collations by which the container's devices derive IDs from keys, by the key of the table's name.
+    @ComparedByBytes package var keyCollations: [String: [String]]
+    /// The columns of declared identities in the container's schema, if some were renamed, by the key of the table's
+    /// name.
+    @ComparedByBytes package var identityColumns: [String: [String]]
 
     public init(
         only: [String]? = nil, except: [String] = [], declaredIdentities: [String: [String]] = [:],
@@ -35,7 +36,7 @@ public struct TableSelection: Equatable, Sendable {
         self.only = only
         self.except = except
         awaited = []
-        self.declaredIdentities = declaredIdentities
+        self.declaredIdentities = declaredIdentities.byExactKeys
         self.references = references
         self.plainReferences = plainReferences
         travelling = []
@@ -91,11 +92,13 @@ package struct TrackingPlan: Equatable {
     }
 
     private static func check(_ selection: TableSelection, against schema: Schema) throws {
-        let named = (selection.only ?? []) + selection.except + selection.declaredIdentities.keys.sorted()
+        let named =
+            (selection.only ?? []) + selection.except + selection.declaredIdentities.keys.sorted().map(plainText)
         for name in named where schema.table(name) == nil {
             throw FerryError(.invalidArgument, "The database has no table “\(name)”. Check the spelling.")
         }
-        for (name, columns) in selection.declaredIdentities.sorted(by: { $0.key < $1.key }) {
+        for (key, columns) in selection.declaredIdentities.sorted(by: { $0.key < $1.key }) {
+            let name = plainText(key)
             guard let table = schema.table(name) else { continue }
             if table.primaryKey.count != 1 {
                 throw FerryError(
@@ -183,7 +186,7 @@ package struct TrackingPlan: Equatable {
                         "The table “\(record.name)” refers to “\(parent)”, which would not travel. "
                             + "Select both or neither.")
                 }
-                tracked.removeAll { $0.name == record.name }
+                tracked.removeAll { equalNames($0.name, record.name) }
                 names.remove(foldedName(record.name))
                 leftOut.append(LeftOutTable(name: record.name, reason: "refers to \(parent), which does not travel"))
                 isSettled = false

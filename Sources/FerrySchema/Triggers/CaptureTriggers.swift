@@ -95,7 +95,7 @@ package struct CaptureTriggers {
     private func identityCollation(_ place: Int) -> String {
         guard !table.isMapped, let column = table.columnID(table.keyColumns[place]) else { return "" }
         let collation = table.identityCollation(place)
-        return table.columns[column].collation == collation ? "" : " COLLATE \(collation)"
+        return equalNames(table.columns[column].collation, collation) ? "" : " COLLATE \(collation)"
     }
 
     // MARK: Triggers

@@ -65,10 +65,12 @@ package struct ColumnOrigins {
         else { return [:] }
         let numbers = trigger[start..<end].split(separator: ", c").compactMap { Int($0) }
         var names: [String] = []
-        var rest = trigger[values...]
-        while rest.hasPrefix(", OLD.\"") {
-            rest = rest.dropFirst(", OLD.\"".count)
-            var name = ""
+        // Scalars: a quote and a combining mark behind the quote are one character.
+        var rest = trigger[values...].unicodeScalars
+        let opening = ", OLD.\"".unicodeScalars
+        while rest.starts(with: opening) {
+            rest = rest.dropFirst(opening.count)
+            var name = String.UnicodeScalarView()
             while let quote = rest.firstIndex(of: "\"") {
                 name += rest[..<quote]
                 rest = rest[rest.index(after: quote)...]
@@ -77,7 +79,7 @@ package struct ColumnOrigins {
                 name.append("\"")
                 rest = rest.dropFirst()
             }
-            names.append(name)
+            names.append(String(name))
         }
         guard names.count == numbers.count else { return [:] }
         return Dictionary(zip(numbers, names)) { first, _ in first }

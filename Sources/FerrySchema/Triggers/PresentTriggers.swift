@@ -56,13 +56,13 @@ package struct PresentTriggers {
 
     /// True if Ferry's triggers recording a table have exactly these texts.
     package func have(_ statements: [String], noting table: TrackedTable) -> Bool {
-        Set((own[table.id] ?? []).map(\.text)) == Set(statements)
+        Set((own[table.id] ?? []).map { exactKey($0.text) }) == Set(statements.map(exactKey))
     }
 
     /// True if a table has exactly these Ferry triggers, in this order, and no later trigger of the app. SQLite runs a
     /// table's newest trigger first.
     package func are(_ statements: [String], of table: TrackedTable) -> Bool {
-        guard let present = own[table.id], present.map(\.text) == statements else { return false }
+        guard let present = own[table.id], [String].areEqualBytes(present.map(\.text), statements) else { return false }
         let name = foldedName(table.localName)
         guard present.allSatisfy({ $0.table == name }), let first = present.first else { return false }
         return lastOfApp[name].map { $0 < first.place } ?? true

@@ -38,7 +38,7 @@ struct BrokenKeySearch {
                 if case .mapped = key.target { try search.check(key) }
             }
         }
-        return search.answers.filter(\.value).keys.sorted { $0.target < $1.target }
+        return search.answers.filter(\.value).keys.sorted { textOrder($0.target, $1.target) }
     }
 
     /// The foreign keys to a table followed by the rules.

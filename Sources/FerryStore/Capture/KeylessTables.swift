@@ -11,7 +11,7 @@ struct KeylessTables {
     /// - Returns: true if any table is new: sessions must be made anew.
     func note(_ tables: Set<Int>) throws -> Bool {
         if tables.isEmpty { return false }
-        let known: Set<String> = try access.meta.json(.keylessTables) ?? []
+        let known = Set(try (access.meta.json(.keylessTables, as: [String].self) ?? []).map(foldedName))
         let names = Set(tables.map { foldedName(access.registry[$0].name) })
         if names.isSubset(of: known) { return false }
         try access.meta.set(.keylessTables, json: known.union(names).sorted())

@@ -79,8 +79,8 @@ package struct WantedContent: Hashable, Sendable {
 
 /// A column of the app's that holds IDs of contents: `photo.image`.
 package struct AttachmentTarget: Hashable, Sendable {
-    package let table: String
-    package let column: String
+    @ComparedByBytes package private(set) var table: String
+    @ComparedByBytes package private(set) var column: String
 
     package init(table: String, column: String) {
         self.table = table

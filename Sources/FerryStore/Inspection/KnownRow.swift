@@ -18,7 +18,7 @@ package struct KnownRow: Equatable, Sendable {
     package var isShown: Bool
     package var inserted: Stamp?
     package var deleted: Stamp?
-    /// By the column's travelling name.
+    /// By the exact key of the column's travelling name.
     package var fields: [String: Field]
 
     package init(isShown: Bool = true, inserted: Stamp?, deleted: Stamp? = nil, fields: [String: Field]) {
@@ -39,7 +39,7 @@ package struct KnownRow: Equatable, Sendable {
         for column in table.columns where column.isLocal {
             guard let stamp = state.registers.stamp(of: column.id) else { continue }
             let value = state.kept.fields[column.id]
-            fields[column.travellingName] = Field(stamp: stamp, value: isShown ? nil : value)
+            fields[exactKey(column.travellingName)] = Field(stamp: stamp, value: isShown ? nil : value)
         }
     }
 }

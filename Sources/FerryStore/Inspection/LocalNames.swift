@@ -34,7 +34,7 @@ struct LocalNames {
     }
 
     /// Values as this device shows them.
-    /// - Parameter rows: values by column name as they travel, any number of rows of one table.
+    /// - Parameter rows: values by the exact keys of the columns' names as they travel, any number of rows of one table.
     func localValues(table name: String, _ rows: [[String: FieldValue]]) throws -> [[String: FieldValue]] {
         let table = try access.registry.table(named: name) ?? access.registry.travellingTable(name)
         return try rows.map { row in

@@ -37,7 +37,7 @@ public struct RestoreOptions: OptionSet, Sendable {
 
 /// The wanted content of a row.
 package enum RowTarget: Equatable, Sendable {
-    /// Portable values by column name. Further columns stay unchanged, or get their default in a new row. `wish` is the
+    /// Portable values by the exact key of the column's name. Further columns stay unchanged, or get their default in a new row. `wish` is the
     /// key for a new row, if no key is known here.
     case values([String: FieldValue], wish: FieldValue? = nil)
     case absent

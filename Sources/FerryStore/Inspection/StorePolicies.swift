@@ -7,8 +7,8 @@ import Foundation
 /// A policy, and whether this process can apply the policy.
 package struct StoredPolicy: Hashable, Sendable {
     /// The text of `PolicyTarget.text`; a newer version of Ferry may use a new form.
-    package var target: String
-    package var word: String
+    @ComparedByBytes package var target: String
+    @ComparedByBytes package var word: String
     /// False for an unknown word or an unregistered hook: then nothing of the table is replayed.
     package var isApplied: Bool
 }
@@ -23,7 +23,8 @@ struct PolicySettings {
     /// database.
     func all() throws -> [StoredPolicy] {
         let wanted = try PolicyList(access.connection).wanted().filter { !$0.key.hasPrefix(DeclaredKey.prefix) }
-        return wanted.sorted { $0.key < $1.key }.map { target, word in
+        return wanted.sorted { $0.key < $1.key }.map { key, word in
+            let target = plainText(key)
             let setting = PolicyTarget(text: target).map { PolicySetting($0, word) }
             return StoredPolicy(
                 target: localText(of: target), word: word, isApplied: setting?.isKnown(access.hooks) ?? false)
@@ -39,8 +40,10 @@ struct PolicySettings {
         }
     }
 
-    /// The possible texts of targets.
-    func names(_ targets: [PolicyTarget]) -> Set<String> { Set(targets.map(canonicalText) + targets.map(\.text)) }
+    /// The exact keys of the possible texts of targets.
+    func names(_ targets: [PolicyTarget]) -> Set<String> {
+        Set((targets.map(canonicalText) + targets.map(\.text)).map(exactKey))
+    }
 
     static func set(_ rows: [(target: String, word: String)], _ connection: SQLConnection) throws {
         for (target, word) in rows {
@@ -59,7 +62,7 @@ struct PolicySettings {
     /// - Returns: the number of removed policies.
     static func remove(_ names: Set<String>, _ connection: SQLConnection) throws -> Int {
         var removed = 0
-        for target in names {
+        for target in names.map(plainText) {
             removed += try connection.count("SELECT count(*) FROM ferry_policy WHERE target = ?", .text(target))
             try connection.execute("DELETE FROM ferry_policy WHERE target = ?", .text(target))
         }
@@ -91,7 +94,8 @@ struct PolicySettings {
             return PolicyTarget.column(table: table.localName, column: local ?? column).text
         case .index(let name)?:
             for table in access.registry.tables.values where table.isLocal {
-                guard let place = table.uniqueIndex(named: name), table.uniqueIndexes[place].name != name else {
+                guard let place = table.uniqueIndex(named: name), !equalBytes(table.uniqueIndexes[place].name, name)
+                else {
                     continue
                 }
                 return PolicyTarget.index(table.localName(of: table.uniqueIndexes[place])).text

@@ -51,7 +51,8 @@ package struct StoreStatus: Sendable {
     package var stranded: [Stranded]
     /// Tables without triggers: an app made them, or made them anew, since the last pass. Writes to them were not noted.
     package var unseen: [String]
-    /// Number of objects without a row because their table was dropped or emptied without deletions, by table.
+    /// Number of objects without a row because their table was dropped or emptied without deletions, by the exact key of the
+    /// table's name.
     package var left: [String: Int]
     /// Number of unresolved conflicts.
     package var conflicts: Int
@@ -68,7 +69,7 @@ extension StoreStatus {
         let counts = try counting ? ObjectCounts(connection) : nil
         var tables: [StoreStatus.TableCount] = []
         let staying = Set(plan.leftOut.map { foldedName($0.name) })
-        for table in access.registry.tables.values.sorted(by: { foldedName($0.name) < foldedName($1.name) }) {
+        for table in access.registry.tables.values.sorted(by: { textOrder(foldedText($0.name), foldedText($1.name)) }) {
             if isFerryName(table.name) { continue }
             // Waiting rows of a different generation are reported separately.
             if access.registry.isOfAnotherGeneration(table) { continue }
@@ -82,7 +83,7 @@ extension StoreStatus {
         var left: [String: Int] = [:]
         for table in access.registry.tables.values where table.isLocal {
             let count = try counts?.left(in: table) ?? 0
-            if count > 0 { left[table.localName] = count }
+            if count > 0 { left[exactKey(table.localName)] = count }
         }
         var exceptional: [StoreStatus.Exceptional] = []
         for (table, reason, count) in try AnomalyTable.groups(connection) where reason.kind.isListed {

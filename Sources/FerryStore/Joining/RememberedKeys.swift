@@ -80,7 +80,7 @@ package struct RememberedKeys: Codable, Equatable, Sendable {
     /// Returns the objects of integer keys by what is remembered. In a remembered table all further rows are new.
     /// - Parameter holders: for each table, by name in lower case, the object that each key was given to.
     package func applied(to holders: [String: [FieldValue: ObjectID]]) -> [String: [FieldValue: ObjectID]] {
-        holders.merging(tables.mapValues(\.objects)) { $1 }
+        holders.merging(tables.byNameKeys.mapValues(\.objects)) { $1 }
     }
 }
 

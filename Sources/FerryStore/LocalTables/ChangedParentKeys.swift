@@ -74,7 +74,7 @@ struct ChangedParentKeys {
         let insertion = try connection.makeStatement(
             "INSERT OR IGNORE INTO \(name)(fate, isAnew, isReused, \(list("b")), \(list("a"))) VALUES (\(places))")
         let names = table.localParentColumns.map(\.name)
-        let positions = key.columns.compactMap { column in names.firstIndex { $0 == column.name } }
+        let positions = key.columns.compactMap { column in names.firstIndex { equalNames($0, column.name) } }
         let writer = access.writer(of: table.id)
         for row in access.departures.rows[table.id] ?? [] {
             let before = positions.map { row.values[$0] }

@@ -19,19 +19,19 @@ struct DanglingRows {
     /// Saves the tables with dangling rows after a transaction.
     func note(_ all: [ChangedParentKeys]) throws {
         let known: [String] = try access.meta.json(.stranded) ?? []
-        var tables = Set(try known.filter { try !count($0).isEmpty })
+        var tables = Set(try known.filter { try !count($0).isEmpty }.map(exactKey))
         for keys in all {
-            for reference in keys.key.references where !tables.contains(reference.child.localName) {
+            for reference in keys.key.references where !tables.contains(exactKey(reference.child.localName)) {
                 let left = LocalForeignKeyAction(
                     keys: keys, reference: reference, change: .clear, condition: "NOT former.isThere")
-                if try left.concernsAny() { tables.insert(reference.child.localName) }
+                if try left.concernsAny() { tables.insert(exactKey(reference.child.localName)) }
             }
         }
-        if tables == Set(known) { return }
+        if tables == Set(known.map(exactKey)) { return }
         if tables.isEmpty {
             try access.meta.remove(.stranded)
         } else {
-            try access.meta.set(.stranded, json: tables.sorted())
+            try access.meta.set(.stranded, json: tables.sorted().map(plainText))
         }
     }
 

@@ -27,10 +27,16 @@ struct ImportProgress: Codable, Equatable {
 
     /// Names a generation of a table.
     static func key(_ table: String, _ identity: TableIdentity) -> String {
-        "\(table) \(IdentityText.format(identity.folded))"
+        exactKey("\(foldedText(table)) \(IdentityText.format(identity.folded))")
     }
 
-    static func read(_ meta: MetaTable) throws -> ImportProgress? { try meta.json(.snapshot) }
+    static func read(_ meta: MetaTable) throws -> ImportProgress? {
+        guard var progress: Self = try meta.json(.snapshot) else { return nil }
+        // An earlier version of Ferry wrote names in place of their keys.
+        progress.done = progress.done.byExactKeys
+        progress.last = progress.last.byExactKeys
+        return progress
+    }
 
     func save(_ meta: MetaTable) throws { try meta.set(.snapshot, json: self) }
 }

@@ -21,7 +21,7 @@ struct PassNeed {
         if try meta.integer(.schemaUnsent) == 1 || meta.string(.schemaNews) != nil { return true }
         // A hook may have been registered since.
         let policies = PolicyList(connection)
-        if try policies.target(hooks) != policies.applied() { return true }
+        if try ![String: String].areEqualBytes(policies.target(hooks), policies.applied()) { return true }
         return try SchemaReader(connection: connection).version() != meta.integer(.schemaVersion)
             || NewestSchema(connection).hasOtherNotes(connection)
     }

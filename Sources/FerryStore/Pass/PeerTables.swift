@@ -5,9 +5,9 @@ import FerrySchema
 /// The tables and columns in remote changesets, which the registry must know before the replay.
 struct PeerTables {
     private struct Layout: Hashable {
-        var name: String
+        @ComparedByBytes var name: String
         var identity: TableIdentity
-        var columns: [String]
+        @ComparedByBytes var columns: [String]
     }
 
     private let changesets: [Changeset]

@@ -35,7 +35,9 @@ struct KeylessRows {
         var found: [KeylessObstacle] = []
         for (object, terms) in try entries() {
             guard let table = access.registry.tables[object.table] else { continue }
-            if let place = found.firstIndex(where: { $0.table == table.localName && $0.terms == terms }) {
+            if let place = found.firstIndex(where: {
+                equalNames($0.table, table.localName) && [String].areEqualBytes($0.terms, terms)
+            }) {
                 found[place].hidden += 1
                 continue
             }

@@ -10,7 +10,7 @@ struct LogsAhead: Codable, Equatable {
     private struct Mark: Codable, Equatable {
         /// The last changeset replayed ahead.
         var through: UInt64
-        /// The names of the tables left out, in lower case.
+        /// The keys of the names of the tables left out.
         var without: [String]
     }
 
@@ -23,7 +23,9 @@ struct LogsAhead: Codable, Equatable {
 
     /// True if a changeset was replayed ahead, without these tables.
     func includes(_ changeset: Changeset, without tables: Set<String>) -> Bool {
-        guard let mark = marks[changeset.device.hex], mark.without == tables.sorted() else { return false }
+        guard let mark = marks[changeset.device.hex], mark.without.map(foldedName) == tables.sorted() else {
+            return false
+        }
         return changeset.sequence <= mark.through
     }
 

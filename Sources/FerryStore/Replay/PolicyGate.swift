@@ -35,7 +35,9 @@ struct PolicyGate {
     @discardableResult
     mutating func recordObstacles(_ access: StoreAccess, areRowsNeeded: Bool = false) throws -> WaitingTables {
         let registry = access.registry
-        let changed = Set(rest.flatMap { $0.tables.map(\.name) }).compactMap { registry.table(named: $0)?.id }
+        let changed = Set(rest.flatMap { $0.tables.map { foldedName($0.name) } }).compactMap {
+            registry.table(named: $0)?.id
+        }
         let mark = try WaitingMark.load(access.meta)
         let known = try mark?.present(registry, access.connection)
         var waiting = try WaitingTables.find(

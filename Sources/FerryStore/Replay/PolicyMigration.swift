@@ -19,7 +19,7 @@ struct PolicyMigration {
         let list = PolicyList(access.connection)
         present = try list.applied()
         wanted = try list.target(access.hooks)
-        if wanted == present { return nil }
+        if [String: String].areEqualBytes(wanted, present) { return nil }
         former = access
     }
 
@@ -34,8 +34,8 @@ struct PolicyMigration {
             var difference = Difference(from: former.registry.tables[number], to: table)
             for column in table.columns where !difference.columns.contains(column.id) {
                 // The policy may be unchanged, and its hook newly registered.
-                let target = PolicyTarget.column(table: table.name, column: column.baseName).text
-                if wanted[target] != present[target] { difference.columns.append(column.id) }
+                let target = exactKey(PolicyTarget.column(table: table.name, column: column.baseName).text)
+                if !String?.areEqualBytes(wanted[target], present[target]) { difference.columns.append(column.id) }
             }
             if difference.isEmpty { continue }
             changed.insert(number)
@@ -58,8 +58,8 @@ struct PolicyMigration {
                 return table.columns[column].policy != before ?? .lastWriterWins
             }
             life = table.deletionWins != former?.deletionWins ?? false
-            let hiding = Set(table.uniqueIndexes.filter(\.hidesLosers).map(\.name))
-            indexes = hiding != Set((former?.uniqueIndexes ?? []).filter(\.hidesLosers).map(\.name))
+            let hiding = Set(table.uniqueIndexes.filter(\.hidesLosers).map { foldedName($0.name) })
+            indexes = hiding != Set((former?.uniqueIndexes ?? []).filter(\.hidesLosers).map { foldedName($0.name) })
         }
     }
 

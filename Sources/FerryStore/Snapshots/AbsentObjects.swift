@@ -32,7 +32,7 @@ struct AbsentObjects {
     /// Records the store's objects behind each table's last chunk.
     func recordRest(_ progress: ImportProgress) throws {
         for table in access.registry.parentsFirst {
-            let last = progress.last[ImportProgress.key(foldedName(table.name), table.identity)].flatMap {
+            let last = progress.last[ImportProgress.key(table.name, table.identity)].flatMap {
                 ObjectID($0)
             }
             try note(table, after: last, through: nil, except: [])

@@ -86,7 +86,9 @@ enum SnapshotImport {
             places[foldedName(table.name)] = place
         }
         let done = try ImportProgress.read(access.meta)?.done ?? [:]
-        let tables = manifest.tables.sorted { places[$0.name] ?? .max < places[$1.name] ?? .max }
+        let tables = manifest.tables.sorted {
+            places[foldedName($0.name)] ?? .max < places[foldedName($1.name)] ?? .max
+        }
         return tables.flatMap { table in
             table.chunks.dropFirst(done[ImportProgress.key(table.name, table.identity)] ?? 0).map {
                 (table.name, $0)
@@ -100,7 +102,8 @@ enum SnapshotImport {
             device: DeviceID(high: 0, low: 0), sequence: 0, time: .zero, context: VersionVector(),
             tables: chunks.map {
                 TableChanges(
-                    name: $0.table, identity: $0.identity, columns: Array(Set($0.columns.map(\.name))).sorted())
+                    name: $0.table, identity: $0.identity,
+                    columns: Set($0.columns.map { exactKey($0.name) }).sorted().map(plainText))
             })
     }
 

@@ -99,7 +99,7 @@ struct SnapshotOperations {
 /// A device's operations on a table.
 private struct Part {
     struct Column: Hashable {
-        var name: String
+        @ComparedByBytes var name: String
         var payload: PayloadKind?
     }
 

@@ -19,7 +19,7 @@ struct SnapshotSource {
         manifest.contexts = try contexts()
         manifest.schema = try NewestSchema(access.connection).read()
         for table in access.registry.tables.values.sorted(by: Self.precedes) {
-            let name = foldedName(table.name)
+            let name = foldedText(table.name)
             var chunks: [SnapshotManifest.Chunk] = []
             try TableSource(access, table).read { chunks.append(try body($0)) }
             if chunks.isEmpty { continue }
@@ -30,8 +30,8 @@ struct SnapshotSource {
 
     /// Generations of a table are ordered by their identities.
     private static func precedes(_ left: TrackedTable, _ right: TrackedTable) -> Bool {
-        let names = (foldedName(left.name), foldedName(right.name))
-        if names.0 != names.1 { return names.0.utf8.lexicographicallyPrecedes(names.1.utf8) }
+        let names = (foldedText(left.name), foldedText(right.name))
+        if !equalBytes(names.0, names.1) { return names.0.utf8.lexicographicallyPrecedes(names.1.utf8) }
         return left.identity.folded.precedes(right.identity.folded)
     }
 
@@ -68,19 +68,19 @@ private struct TableSource {
         objects = access.objects(of: table.id)
         translator = ReferenceTranslator(access)
         order = table.columns.indices.sorted { left, right in
-            foldedName(table.columns[left].name).utf8
-                .lexicographicallyPrecedes(foldedName(table.columns[right].name).utf8)
+            foldedText(table.columns[left].name).utf8
+                .lexicographicallyPrecedes(foldedText(table.columns[right].name).utf8)
         }
     }
 
     func read(_ body: (SnapshotChunk) throws -> Void) throws {
         let columns = order.flatMap { number in
             [false, true].map {
-                SnapshotChunk.Column(name: foldedName(table.columns[number].travellingName), isRegister: $0)
+                SnapshotChunk.Column(name: foldedText(table.columns[number].travellingName), isRegister: $0)
             }
         }
         var builder = SnapshotChunkBuilder(
-            table: foldedName(table.name), identity: table.identity.folded, columns: columns)
+            table: foldedText(table.name), identity: table.identity.folded, columns: columns)
         let statement = try access.connection.makeStatement(query)
         let width = Int32(objects.stateColumns.count)
         while try statement.step() {

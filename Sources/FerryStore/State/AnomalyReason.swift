@@ -13,7 +13,7 @@ struct AnomalyReason: Hashable {
     /// - `awaitingApp` and `outdated`: the part missing from SQLite for the object's table, or an empty name; then the
     ///   waiting tables on which the object depends.
     /// - Other kinds have no names.
-    var names: [String]
+    @ComparedByBytes var names: [String]
 
     init(_ kind: AnomalyKind, _ names: [String] = []) {
         self.kind = kind

@@ -22,13 +22,13 @@ struct ObjectChecksums {
     /// - Parameter covered: the numbers of the covered columns.
     init(_ table: TrackedTable, covering covered: Set<Int>) {
         var hash = WordHash()
-        hash.absorb(foldedName(table.name))
+        hash.absorb(foldedText(table.name))
         insertion = hash.adding(1)
         fields = table.columns.map { column in
             guard covered.contains(column.id) else { return nil }
             var field = hash
             field.absorb(3)
-            field.absorb(foldedName(column.baseName))
+            field.absorb(foldedText(column.baseName))
             return field.value
         }
     }

@@ -6,7 +6,7 @@ import FerrySchema
 /// (Docs/Format.md, "Digests").
 package struct TableDigests: Hashable, Sendable {
     /// The table's name.
-    package var name: String
+    @ComparedByBytes package var name: String
     /// The digest of the state, with the token identifying table and covered columns.
     package var stateToken: UInt32
     package var state: UInt64
@@ -46,7 +46,7 @@ package struct TableDigests: Hashable, Sendable {
         self.rows = rows
         self.shape = shape
         var hash = WordHash()
-        hash.absorb(foldedName(name))
+        hash.absorb(foldedText(name))
         if let identity {
             hash.absorb(IdentityText.format(identity.folded))
             stateToken = UInt32(truncatingIfNeeded: hash.adding(UInt64(state.token)))

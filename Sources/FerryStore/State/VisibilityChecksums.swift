@@ -15,7 +15,7 @@ struct VisibilityChecksums {
 
     init(_ table: TrackedTable) {
         var hash = WordHash()
-        hash.absorb(foldedName(table.name))
+        hash.absorb(foldedText(table.name))
         hidden = hash.adding(4)
         joined = hash.adding(5)
         heldBack = hash.adding(6)
@@ -23,7 +23,7 @@ struct VisibilityChecksums {
             guard table.isLocal, column.isLocal else { return nil }
             var field = hash
             field.absorb(7)
-            field.absorb(foldedName(column.baseName))
+            field.absorb(foldedText(column.baseName))
             return field.value
         }
     }

@@ -51,7 +51,7 @@ extension Store {
         try read { connection in
             var moved: [String: String] = [:]
             for table in try SchemaReader(connection: connection).read(names).tables {
-                if let key = recorded.movedKey(of: table) { moved[table.name] = key }
+                if let key = recorded.movedKey(of: table) { moved[exactKey(table.name)] = key }
             }
             return moved
         }

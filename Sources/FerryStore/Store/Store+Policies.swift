@@ -34,10 +34,15 @@ extension Store {
     /// Sets policies declared in the app's code, if the declaration changed since the last time.
     /// - Throws: as `setPolicies`.
     package func declarePolicies(_ settings: [PolicySetting]) throws {
-        let declared = Dictionary(settings.map { ($0.target.text, $0.word) }) { $1 }
-        let known: [String: String]? = try read { try MetaTable(connection: $0).json(.declaredPolicies) }
-        if known == declared { return }
-        try setPolicies(settings.filter { known?[$0.target.text] != $0.word })
+        let declared = Dictionary(settings.map { (exactKey($0.target.text), $0.word) }) { $1 }
+        let known = try read {
+            try MetaTable(connection: $0).json(.declaredPolicies, as: [String: String].self)?.byExactKeys
+        }
+        if let known, [String: String].areEqualBytes(known, declared) { return }
+        try setPolicies(
+            settings.filter { setting in
+                !(known?[exactKey(setting.target.text)].map { equalBytes($0, setting.word) } ?? false)
+            })
         try note { try MetaTable(connection: $0).set(.declaredPolicies, json: declared) }
     }
 

@@ -99,7 +99,7 @@ extension Store {
         }
     }
 
-    /// The names in this database of a table's columns, by their travelling names in lower case.
+    /// The names in this database of a table's columns, by keys of their travelling names.
     /// - Parameter table: the travelling name of the table.
     package func localColumnNames(ofTable table: String) throws -> [String: String] {
         try readAccess { access in
@@ -120,7 +120,7 @@ extension Store {
     }
 
     /// Converts values to this device's values: references become local keys, if the target is known.
-    /// - Parameter rows: portable values by column name, for any number of rows of a table.
+    /// - Parameter rows: portable values by the exact key of the column's name, for any number of rows of a table.
     package func localValues(table: String, _ rows: [[String: FieldValue]]) throws -> [[String: FieldValue]] {
         try readAccess { try LocalNames($0).localValues(table: table, rows) }
     }

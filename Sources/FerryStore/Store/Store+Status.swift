@@ -28,7 +28,9 @@ extension Store {
     /// The tables with a UNIQUE index computed from device-specific integer keys. Devices may show different rows of
     /// the same state in such a table (Docs/Rules.md, "Indexes on integer keys").
     package func tablesWithIndexesOnKeys() throws -> Set<String> {
-        try readAccess { access in Set(access.registry.tables.values.filter(\.hasIndexOnKey).map(\.name)) }
+        try readAccess { access in
+            Set(access.registry.tables.values.filter(\.hasIndexOnKey).map { exactKey($0.name) })
+        }
     }
 
     /// The number of living objects in all tables.

@@ -30,7 +30,7 @@ struct RemovedForeignKeys {
             for (name, meaning) in columns.sorted(by: { $0.key < $1.key }) where !meaning.target.isEmpty {
                 guard let column = table.column(travelling: name), holdsKeys(column),
                     table.target(of: column.name, schema) == "",
-                    let parent = mapped.first(where: { meaning.target == target($0) })
+                    let parent = mapped.first(where: { String?.areEqualBytes(meaning.target, target($0)) })
                 else { continue }
                 let reference = UndeclaredReference(table: entry.name, column: column.travellingName, parent: parent)
                 if !selection.references.contains(where: { $0.names(reference) }) {
@@ -39,7 +39,7 @@ struct RemovedForeignKeys {
             }
         }
         let changed = try SelectionText.format(selection)
-        if changed != text { try meta.set(.selection, changed) }
+        if !equalBytes(changed, text) { try meta.set(.selection, changed) }
     }
 
     /// True if a column can hold integer keys. A text in place of an integer is another value.

@@ -267,11 +267,11 @@ struct Tracking {
 
     /// The foreign keys added to the schema since the last check, and broken by present rows.
     private func newlyBroken(_ schema: Schema, _ registry: Registry) throws -> [DeclaredKey] {
-        let known: Set<String> = try meta.json(.checkedKeys) ?? []
+        let known = Set(try (meta.json(.checkedKeys, as: [String].self) ?? []).map(exactKey))
         var present: Set<String> = []
         var broken: [DeclaredKey] = []
         for key in registry.declaredKeys {
-            let text = "\(key.target)(\(foldedName(key.parentColumns.joined(separator: ","))))"
+            let text = exactKey("\(key.target)(\(foldedText(key.parentColumns.joined(separator: ","))))")
             present.insert(text)
             if isFerryName(key.child) { continue }
             if !known.contains(text), try key.brokenRows(connection, limit: 1) > 0 { broken.append(key) }

@@ -14,7 +14,7 @@ struct ForeignKeyCheck {
         for table in schema.tables where table.kind == .table && !table.foreignKeys.isEmpty {
             let working = table.foreignKeys.filter { schema.generatedColumn(of: $0, in: table) == nil }
                 .compactMap { schema.declaredKey($0, of: table) }
-                .filter { !plain.contains($0.target) }
+                .filter { !plain.contains(exactKey($0.target)) }
             do {
                 // SQLite checks all of a table's foreign keys at once, and fails if any of them is unusable.
                 let areAllUsable =

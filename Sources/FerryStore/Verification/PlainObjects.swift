@@ -274,7 +274,7 @@ private struct PlainComparison {
         values = Array(repeating: nil, count: stored.table.columns.count)
         let (model, columns) = (table, stored.table.localColumns)
         func position(_ column: Int) -> Int? {
-            columns.firstIndex { foldedName($0.name) == model.columns[column].name }
+            columns.firstIndex { equalNames($0.name, model.columns[column].name) }
         }
         key = model.isMapped ? [] : model.key.compactMap(position)
         parents = verification.schema.tables.flatMap { child in

@@ -74,8 +74,10 @@ final class ScratchDatabase: ModelScratch {
         for statement in table.statements { try connection.executeScript(statement) }
         let columns = table.columns.enumerated().map { place, column in
             // An index may call the key `rowid`.
-            if table.hasIntegerKey, place == table.key.first { return "\(quoted(column.name)) INTEGER PRIMARY KEY" }
-            return "\(quoted(column.name)) \(column.scratchType) COLLATE \(quoted(column.collation))"
+            if table.hasIntegerKey, place == table.key.first {
+                return "\(quoted(foldedText(column.name))) INTEGER PRIMARY KEY"
+            }
+            return "\(quoted(foldedText(column.name))) \(column.scratchType) COLLATE \(quoted(column.collation))"
         }
         try connection.executeScript(
             "CREATE TABLE bare.\(quoted(table.spelling))(\((columns + table.generated).joined(separator: ", ")))")
@@ -88,7 +90,9 @@ final class ScratchDatabase: ModelScratch {
         let everything = table.columns.indices.map { (column: $0, value: FieldValue.null) }
         for database in ["main", "bare"] { _ = try insertion(everything, table, into: database) }
         for unique in table.uniques { _ = try connection.makeStatement(question(unique, table)) }
-        for collation in Set(table.keyCollations + table.uniques.flatMap { $0.terms.map(\.collation) }).sorted() {
+        for collation in Set(
+            (table.keyCollations + table.uniques.flatMap { $0.terms.map(\.collation) }).map(exactKey)
+        ).sorted().map(plainText) {
             _ = try connection.rows("SELECT 'a' = 'b' COLLATE \(quoted(collation))")
         }
     }
@@ -139,13 +143,13 @@ final class ScratchDatabase: ModelScratch {
     private func insertion(
         _ values: [(column: Int, value: FieldValue)], _ table: ModelSchema.Table, into database: String
     ) throws -> SQLStatement {
-        let insertion = Insertion(target: "\(database).\(table.spelling)", columns: values.map(\.column))
+        let insertion = Insertion(target: "\(database).\(table.name)", columns: values.map(\.column))
         let statement: SQLStatement
         if let known = insertions[insertion] {
             statement = known
             statement.reset()
         } else {
-            let names = values.map { quoted(table.columns[$0.column].name) }.joined(separator: ", ")
+            let names = values.map { quoted(foldedText(table.columns[$0.column].name)) }.joined(separator: ", ")
             let places = values.map { _ in "?" }.joined(separator: ", ")
             let what = values.isEmpty ? " DEFAULT VALUES" : "(\(names)) VALUES (\(places))"
             statement = try connection.makeStatement(
@@ -157,7 +161,7 @@ final class ScratchDatabase: ModelScratch {
     }
 
     private func empty(_ table: ModelSchema.Table, in database: String) throws {
-        let target = "\(database).\(table.spelling)"
+        let target = "\(database).\(table.name)"
         let statement =
             try deletions[target] ?? connection.makeStatement("DELETE FROM \(database).\(quoted(table.spelling))")
         deletions[target] = statement

@@ -82,7 +82,7 @@ final class StoredTable {
         names = table.modelNames
         let model = schema.tables[place]
         positions = model.columns.map { column in
-            table.localColumns.firstIndex { foldedName($0.name) == column.name }
+            table.localColumns.firstIndex { equalNames($0.name, column.name) }
         }
         let slots = (0..<Int(width)).map { "o.k\($0)" }
         // A 16-byte key equal to the ID is not stored twice. The index of the key has the collations of the key.

@@ -1,3 +1,4 @@
+import FerryCore
 import FerrySchema
 
 /// The findings of `Store.verify`. The JSON keys are fixed: scripts rely on them.
@@ -157,7 +158,7 @@ public struct VerificationReport: Codable, Equatable, Sendable {
     }
 
     mutating func addUnchecked(_ table: String, _ reason: String) {
-        if unchecked.contains(where: { $0.table == table }) { return }
+        if unchecked.contains(where: { equalBytes($0.table, table) }) { return }
         unchecked.append(.init(table: table, reason: reason))
     }
 

@@ -1,5 +1,6 @@
 import FerryContainer
 import FerryCore
+import FerrySchema
 import FerryStore
 import Foundation
 import XCTest
@@ -124,6 +125,53 @@ final class ForgedLogTests: XCTestCase {
         try assertOnlyItsLogStops("a column", ForgedDevice.row("artist", fields: ["na\0me": .null]))
         try assertOnlyItsLogStops("no key", ForgedDevice.row("new one", .key([]), key: nil, fields: ["name": .null]))
         try assertOnlyItsLogStops("twice", ForgedDevice.row("new", .key(["a", "A"]), key: nil, fields: ["a": .null]))
+    }
+
+    /// Twins are equal to Swift, and two names to SQLite: a log may have any of them, with and without a schema.
+    func testTwinsOfNamesStopNoLogAndNoDevice() throws {
+        let twins = ["n\u{e9}e", "ne\u{301}e"]
+        let quoted = twins.map { "\"\($0)\"" }
+        let list = quoted.joined(separator: ", ")
+        let statements = quoted.map { "CREATE TABLE \($0)(\(list), PRIMARY KEY (\(list)))" }
+        let artist = "CREATE TABLE artist(id INTEGER PRIMARY KEY, name TEXT UNIQUE, \(list))"
+        let schema = SchemaRecord(
+            userVersion: 0, applicationID: 0,
+            statements: zip(twins + ["artist"], statements + [artist]).map {
+                .init(type: "table", name: $0, table: $0, sql: $1)
+            },
+            tracked: twins.map { TrackedTableRecord(name: $0, identity: .key(twins)) } + [
+                TrackedTableRecord(
+                    name: "artist", identity: .surrogate,
+                    renamedColumns: zip(twins, twins.reversed()).map { RenamedColumn(name: $0, localName: $1) })
+            ])
+        func row(_ table: String, _ columns: [String], _ texts: [String]) -> TableChanges {
+            var key = CanonicalKey(table: table)
+            let values = texts.map { FieldValue.text(Array($0.utf8)[...]) }
+            for value in values.prefix(columns.count) { key.append(value, collation: "BINARY") }
+            return TableChanges(
+                name: table, identity: .key(columns),
+                columns: table == PolicyList.table ? ["target", "policy"] : columns,
+                shapes: [[0, 1]],
+                operations: [
+                    ObjectOperation(object: key.id, kind: .insert, time: ForgedDevice.now, shape: 0, firstValue: 0)
+                ], values: values)
+        }
+        let policies = twins.map { row(PolicyList.table, ["target"], ["column:artist.\($0)", "max"]) }
+        for schema in [nil, schema] {
+            let (fleet, evil) = try household()
+            try evil.publish(twins.map { row($0, twins, ["a", "b"]) } + policies.prefix(1), schema: schema)
+            try evil.publish([policies[1], ForgedDevice.row("artist", fields: [twins[0]: .null, twins[1]: .null])])
+            try fleet.settle()
+            try fleet.join()
+            try fleet.shell(0, "CREATE TABLE IF NOT EXISTS \(quoted[0])(\(list), PRIMARY KEY (\(list)))")
+            try fleet.settle()
+            for (index, replica) in fleet.replicas.enumerated() {
+                XCTAssertEqual(try replica.status().devices.compactMap(\.problem), [], "device \(index)")
+                XCTAssertEqual(try replica.verify(deep: true).differences, [], "device \(index)")
+                XCTAssertEqual(try fleet.shell(index, "SELECT name FROM artist ORDER BY 1"), "\nAnn\n")
+            }
+            XCTAssertEqual(try fleet.shell(0, "SELECT * FROM \(quoted[0])"), "a|b\n")
+        }
     }
 
     func testKeysThatAreNoneStopTheirAuthorsLog() throws {

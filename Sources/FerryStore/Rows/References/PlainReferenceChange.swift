@@ -12,7 +12,7 @@ struct PlainReferenceChange {
     /// Makes broken keys plain references before the breaking changes are packed.
     /// - Returns: the new session, and the objects the rules must check after everything is packed.
     func enter(_ keys: [DeclaredKey]) throws -> (access: StoreAccess, seeds: [RowToken]) {
-        let targets = Set(keys.map(\.target))
+        let targets = Set(keys.map { exactKey($0.target) })
         let seeds = try concerned(by: targets)
         try keepCleared(targets)
         try PlainReferenceList(former.connection).enter(keys)
@@ -83,7 +83,9 @@ struct PlainReferenceChange {
 
     private func keys(_ targets: Set<String>) -> [(table: TrackedTable, key: TrackedForeignKey)] {
         former.registry.tables.values.sorted { $0.id < $1.id }.flatMap { table in
-            table.foreignKeys.filter { $0.declared.map { targets.contains($0.target) } ?? false }.map { (table, $0) }
+            table.foreignKeys.filter { $0.declared.map { targets.contains(exactKey($0.target)) } ?? false }.map {
+                (table, $0)
+            }
         }
     }
 

@@ -39,7 +39,7 @@ extension Registry {
             // A column without affinity distinguishes numbers from texts; the parent column may not.
             let values = column.affinity == .blob ? [part, "CAST(\(part) AS TEXT)"] : []
             var name = quoted(column.name)
-            if let collation = collations?[place], collation != column.collation {
+            if let collation = collations?[place], !equalNames(collation, column.collation) {
                 name += " COLLATE \(quoted(collation))"
             }
             let isNumber = isNumeric(key, place)
@@ -87,6 +87,6 @@ extension Registry {
     ) -> String {
         let text = (name.map { $0 + "." } ?? "") + quoted(parent.columns[column].name)
         let collation = parent.offerCollation(column, among: columns)
-        return collation == parent.columns[column].collation ? text : "\(text) COLLATE \(quoted(collation))"
+        return equalNames(collation, parent.columns[column].collation) ? text : "\(text) COLLATE \(quoted(collation))"
     }
 }

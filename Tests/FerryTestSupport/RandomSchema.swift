@@ -1,10 +1,6 @@
-import FerryTestSupport
-
-@testable import FerryStore
-
 /// Makes random schemas, which a seed alone determines: keys of every kind, foreign keys with every action, UNIQUE in every
 /// form, CHECK, NOT NULL, defaults, STRICT, WITHOUT ROWID, generated columns.
-struct RandomSchema {
+package struct RandomSchema {
     private var chance: Chance
     /// Decides which tables get two columns that limit each other, which `RandomStatements` writes often: rows that the
     /// schema refuses hardly ever come about otherwise.
@@ -43,13 +39,13 @@ struct RandomSchema {
         func column(_ name: String) -> Column? { columns.first { $0.name == name } }
     }
 
-    static func schema(seed: UInt64) -> TestSchema {
+    /// The statements of a schema, and the columns that identify the rows of tables whose keys do not.
+    package static func statements(seed: UInt64) -> (sql: String, declared: [String: [String]]) {
         var maker = RandomSchema(
             chance: Chance(seed: seed ^ 0x5eed), limits: Chance(seed: seed ^ 0x11a1),
             nulls: Chance(seed: seed ^ 0x9011))
         maker.make()
-        let sql = maker.tables.map(Self.sql).joined(separator: "\n")
-        return TestSchema(name: "generated \(seed)", sql: sql, declared: maker.declared)
+        return (maker.tables.map(Self.sql).joined(separator: "\n"), maker.declared)
     }
 
     private static func sql(_ table: Table) -> String {
