@@ -92,6 +92,11 @@ package protocol ContainerBackend: Sendable {
     /// a folder.
     var nextLateMilliseconds: Int64? { get }
 
+    /// From now on a request without an answer concerns the file alone, where the place answers otherwise: the failure is `inputOutput`, and
+    /// no longer `containerMissing`. For passes of a database that belongs to the container: a later pass makes up for the file. A join
+    /// decides once, and not without a file.
+    func goOnWithoutSilentFiles()
+
     /// Asks whether a file is still the known one. Before a publication that finds out whether a copy of the database is at work.
     func recheck(_ name: String) throws
 
@@ -133,6 +138,7 @@ extension ContainerBackend {
     package var answersFromListing: Bool { false }
     package var pageCount: Int { 1 }
     package var nextLateMilliseconds: Int64? { nil }
+    package func goOnWithoutSilentFiles() {}
 
     // A folder is its own listing, and reports its changes.
     package func refresh(_ depth: RefreshDepth) throws {}

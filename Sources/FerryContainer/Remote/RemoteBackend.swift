@@ -11,8 +11,8 @@ import FerryCore
 /// - Files written or removed by this process within the last hour count as the process left them, in spite of
 ///   listings. A replaced file with a different tag in a listing is asked for: a copy of the database writes the same head.
 /// - Kept bytes of a name are handed out only while the listing has their tag.
-/// - A request without an answer concerns the object alone, if the storage answers for the marker. The failure then stands for the object
-///   for a while: an object without an answer costs a pass one wait.
+/// - After `goOnWithoutSilentFiles`, a request without an answer concerns the object alone, if the storage answers for the marker. The
+///   failure then stands for the object for a while: an object without an answer costs a pass one wait.
 /// - The lock is never held during a request.
 package final class RemoteBackend: ContainerBackend {
     /// How long an announced but missing file is asked for, in milliseconds.
@@ -60,6 +60,7 @@ package final class RemoteBackend: ContainerBackend {
         var unanswered: Set<String> = []
         /// Announced or listed files, missing so far.
         var late: [String: Late] = [:]
+        var goesOnWithoutSilentFiles = false
         /// Objects without an answer from a storage that answers otherwise.
         var failed: [String: (error: FerryError, late: Late)] = [:]
     }
@@ -216,7 +217,7 @@ package final class RemoteBackend: ContainerBackend {
         } catch let error as FerryError
             where error.code == .containerMissing && name != ContainerDescription.fileName
         {
-            guard answersForMarker() else { throw error }
+            guard state.withLock({ $0.goesOnWithoutSilentFiles }), answersForMarker() else { throw error }
             let failure = FerryError(
                 .inputOutput,
                 "\(describe(name)) gives no answer (\(error.detail ?? error.message)), though the storage answers otherwise. "
@@ -234,6 +235,8 @@ package final class RemoteBackend: ContainerBackend {
             throw failure
         }
     }
+
+    package func goOnWithoutSilentFiles() { state.withLock { $0.goesOnWithoutSilentFiles = true } }
 
     /// Whether the storage answers a request for the marker.
     private func answersForMarker() -> Bool {

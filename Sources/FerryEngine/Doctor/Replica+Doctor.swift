@@ -111,6 +111,7 @@ extension Replica {
     /// Why this device takes no part in a sealed container, by all records in the container, and what to do; `nil` for a member, and for
     /// an open container.
     private func reasonOutside() throws -> (FerryError, advice: String)? {
+        try place().goOnWithoutSilentFiles()
         try place().refresh(.full)
         guard var membership = try membership() else { return nil }
         let container = try plainContainer()

@@ -84,9 +84,17 @@ struct NewContainer {
     /// The container of an interrupted attempt, without any publication; `nil` without such a container. A sealed one without its founder's
     /// keys here is another computer's: its attempt may be running.
     private func leftover() throws -> Container? {
-        // A folder unreadable as a container is no leftover: making the container says why.
-        let present = try? environment.open(at: path)
-        guard let present, try present.directories().isEmpty else { return nil }
+        let present: Container
+        do {
+            present = try environment.open(at: path)
+        } catch let error as FerryError where [.credentialsMissing, .busy].contains(error.code) {
+            // A helper that hangs is waited for once.
+            throw error
+        } catch {
+            // A folder unreadable as a container is no leftover: making the container says why.
+            return nil
+        }
+        guard try present.directories().isEmpty else { return nil }
         if case .sealed = present.details.sealing {
             let keys = environment.keys
             guard try keys.devices().contains(where: { try keys.readable($0)?.container == present.id }) else {

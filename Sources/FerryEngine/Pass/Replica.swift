@@ -132,6 +132,7 @@ public final class Replica: Sendable {
         var container: Container
         let members: MemberReader.Look?
         do {
+            try place().goOnWithoutSilentFiles()
             try place().refresh(isThorough ? .full : .quick)
             container = try openContainer()
             members = try learn(&container, isForced: isThorough)

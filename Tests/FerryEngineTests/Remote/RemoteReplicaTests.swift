@@ -188,6 +188,18 @@ final class RemoteReplicaTests: XCTestCase {
         try home.assertAgreement(["accessDenied", "credentialsMissing", "inputOutput"])
     }
 
+    /// Each question may wait for a helper.
+    func testCredentialsThatNobodyGivesAreAskedForOnce() throws {
+        for isSealed in [false, true] {
+            let home = try RemoteHome()
+            home.isSealed = isSealed
+            home.storage.setOutage(FerryError(.credentialsMissing, "The helper gave none."))
+            XCTAssertEqual(failure { try home.addDevice() }?.code, .credentialsMissing)
+            XCTAssertEqual(home.storage.count(), 1, "sealed: \(isSealed)")
+            XCTAssertEqual(try home.keys.devices(), [])
+        }
+    }
+
     func testAnObjectThatCannotBeReadHoldsUpItsDeviceAlone() throws {
         let cases: [(FerryError.Code, String)] = [
             (.inputOutput, "500 InternalError"), (.accessDenied, "403 AccessDenied"),
