@@ -133,10 +133,10 @@ struct ShownKeys {
             guard let sample = table.sample, let tracked = access.registry.table(named: name), tracked.isLocal else {
                 continue
             }
-            let known = Set(tracked.localColumns.map(\.name))
+            let known = Set(tracked.localColumns.map { exactKey($0.name) })
             for (key, hash) in sample.hashes {
                 guard let key = Int64(key) else { continue }
-                if !known.isSuperset(of: sample.columns) {
+                if !known.isSuperset(of: sample.columns.map(exactKey)) {
                     present += 1
                 } else if let shown = try self.hash(of: key, in: tracked, sample.columns) {
                     present += 1
