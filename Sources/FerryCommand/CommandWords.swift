@@ -58,7 +58,9 @@ struct CommandWords {
     private func checkHelp(_ words: [String]) throws {
         guard let verb = words.first else { return }
         guard let subVerbs = verbs[verb] else { throw unknown(verb, [verb]) }
-        if let word = words.dropFirst().first, !subVerbs.contains(word) { throw unknownSubVerb(word, of: verb, subVerbs) }
+        if let word = words.dropFirst().first, !subVerbs.contains(word) {
+            throw unknownSubVerb(word, of: verb, subVerbs)
+        }
     }
 
     private func unknownSubVerb(_ word: String, of verb: String, _ subVerbs: [String]) -> FerryError {

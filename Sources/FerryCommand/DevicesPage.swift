@@ -11,7 +11,8 @@ struct DevicesPage {
     }
 
     func lines(_ console: Console) -> [String] {
-        var table = TextTable("Device", "ID", "Last seen", "Behind#", "Unacknowledged#", "Holds back", "Let in by", "State")
+        var table = TextTable(
+            "Device", "ID", "Last seen", "Behind#", "Unacknowledged#", "Holds back", "Let in by", "State")
         for device in report.devices {
             let id = console.isVerbose ? device.id : String(device.id.prefix(8))
             if device.isThisDevice {
@@ -24,7 +25,9 @@ struct DevicesPage {
                 ? "" : "\(Wording.count(device.holdsBackSegments, "file")), \(Wording.bytes(device.holdsBackBytes))"
             // Without the container nothing tells how far another device has read.
             let unacknowledged = report.reachable ? Wording.grouped(device.unacknowledged) : ""
-            table.add(device.name, id, age, Wording.grouped(device.behind), unacknowledged, held, admitter(device), state(device))
+            table.add(
+                device.name, id, age, Wording.grouped(device.behind), unacknowledged, held, admitter(device),
+                state(device))
         }
         var lines = table.lines(console.style)
         if !report.reachable {

@@ -20,7 +20,8 @@ final class MistypedWordTests: XCTestCase {
         try workshop.fail("help", "synk", status: 64, code: "invalidArgument", mentioning: "Did you mean “sync”?")
         try workshop.fail(
             "help", "devices", "renam", status: 64, code: "invalidArgument", mentioning: "Did you mean “rename”?")
-        XCTAssertTrue(try workshop.succeed("help", "devices", "rename").output.contains("ferry devices <database> rename"))
+        XCTAssertTrue(
+            try workshop.succeed("help", "devices", "rename").output.contains("ferry devices <database> rename"))
         try workshop.fail(
             "kv", "a.sqlite", "put", "x", "y", status: 64, code: "invalidArgument", mentioning: "There are set, get")
     }

@@ -219,7 +219,8 @@ extension Replica {
         let chosen = name ?? ProcessInfo.processInfo.hostName
         if chosen.allSatisfy(\.isWhitespace) || chosen.utf8.count > Head.maximumNameBytes {
             throw FerryError(
-                .invalidArgument, "A device's name has 1 to \(Head.maximumNameBytes) bytes, and is not blank. Choose another."
+                .invalidArgument,
+                "A device's name has 1 to \(Head.maximumNameBytes) bytes, and is not blank. Choose another."
             )
         }
         return chosen

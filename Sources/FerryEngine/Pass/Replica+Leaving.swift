@@ -57,7 +57,8 @@ extension Replica {
             return LeaveReport(
                 path: identity.containerPath, unpublished: unpublished, askers: askers, isTold: farewell.isTold,
                 untoldReason: farewell.reason, documents: documents > 0 ? documents : nil,
-                keyValueRows: rows > 0 ? rows : nil, rememberedKeys: keys.count, keysFailure: keys.failure?.message, hasOthers: hasOthers)
+                keyValueRows: rows > 0 ? rows : nil, rememberedKeys: keys.count, keysFailure: keys.failure?.message,
+                hasOthers: hasOthers)
         }
     }
 

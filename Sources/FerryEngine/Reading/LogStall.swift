@@ -110,7 +110,9 @@ struct LogStall {
                 + "sync writes the file anew."
         case .unreadable(let error):
             // An error of a file's bytes does not know the file's name.
-            if error.code == .fileNotThereYet, let file = error.path?.split(separator: "/").last, !error.message.contains(file) {
+            if error.code == .fileNotThereYet, let file = error.path?.split(separator: "/").last,
+                !error.message.contains(file)
+            {
                 "Its file \"\(file)\": \(error.message)"
             } else {
                 error.message

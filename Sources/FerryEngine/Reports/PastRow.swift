@@ -78,7 +78,8 @@ extension KnownRow {
     ///   - logged: the values that the logs tell of that time.
     ///   - registers: what the logs merge to at that time.
     fileprivate func past(
-        _ logged: [String: FieldValue], _ registers: ObjectRegisters, _ operations: [LoggedOperation], at milliseconds: Int64
+        _ logged: [String: FieldValue], _ registers: ObjectRegisters, _ operations: [LoggedOperation],
+        at milliseconds: Int64
     ) -> PastRow? {
         guard let inserted, inserted.time.milliseconds <= milliseconds else { return nil }
         // A deletion since, and before that time: the row was absent, or somebody brought it back.

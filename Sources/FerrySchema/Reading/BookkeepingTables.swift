@@ -28,7 +28,8 @@ package struct BookkeepingTables {
         // sqlite-utils; South, SQLAlchemy-Migrate; Postgrator
         "_sqlite_migrations", "south_migrationhistory", "migrate_version", "schemaversion",
         // sql-migrate, Bun, DbUp; Ragtime, Play's Evolutions; Entity Framework 6; Flyway before 5, and apps of their own
-        "gorp_migrations", "bun_migrations", "bun_migration_locks", "schemaversions", "ragtime_migrations", "play_evolutions",
+        "gorp_migrations", "bun_migrations", "bun_migration_locks", "schemaversions", "ragtime_migrations",
+        "play_evolutions",
         "__migrationhistory", "schema_version",
     ]
 

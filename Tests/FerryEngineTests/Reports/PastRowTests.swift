@@ -106,7 +106,9 @@ final class PastRowTests: XCTestCase {
         let deletion = [operation(.delete, at: 40)]
         let deleted = KnownRow(
             isShown: false, inserted: stamp(10), deleted: stamp(40),
-            fields: ["a": .init(stamp: stamp(30), value: .integer(3)), "b": .init(stamp: stamp(10), value: .integer(1))])
+            fields: [
+                "a": .init(stamp: stamp(30), value: .integer(3)), "b": .init(stamp: stamp(10), value: .integer(1)),
+            ])
         XCTAssertEqual(
             PastRow.fold(updates + deletion, known: deleted, at: 25, isComplete: true),
             .present(["a": .integer(2), "b": .integer(1)], key: nil))
@@ -115,7 +117,8 @@ final class PastRowTests: XCTestCase {
             .present(["a": .integer(3), "b": .integer(1)], key: nil))
         XCTAssertEqual(PastRow.fold(deletion, known: deleted, at: 40, isComplete: true), .absent)
         // Not where a value is forgotten.
-        let forgotten = KnownRow(isShown: false, inserted: stamp(10), deleted: stamp(40), fields: ["a": .init(stamp: stamp(30))])
+        let forgotten = KnownRow(
+            isShown: false, inserted: stamp(10), deleted: stamp(40), fields: ["a": .init(stamp: stamp(30))])
         XCTAssertEqual(PastRow.fold(deletion, known: forgotten, at: 35, isComplete: false), .unknown(since: nil))
     }
 }

@@ -43,7 +43,8 @@ final class BookkeepingTests: XCTestCase {
             ("_sqlite_migrations", ["migration_set", "name", "applied_at"]), ("migrations", ["name", "table_name"]),
             ("migrations", ["id", "name", "run_on"]), ("migration", ["version", "apply_time"]),
             ("South_MigrationHistory", ["id", "app_name", "migration", "applied"]),
-            ("_migrations", ["file", "applied"]), ("gorp_migrations", ["id", "applied_at"]), ("db_migrations", ["Version", "Name"]),
+            ("_migrations", ["file", "applied"]), ("gorp_migrations", ["id", "applied_at"]),
+            ("db_migrations", ["Version", "Name"]),
             ("SchemaVersions", ["SchemaVersionID", "ScriptName", "Applied"]), ("schema_version", ["version"]),
             ("migration_log", ["id", "migration_id", "sql", "success", "error", "timestamp"]),
         ] { XCTAssertTrue(BookkeepingTables.contains(name, columns: columns), name) }

@@ -98,7 +98,8 @@ final class RowPageTests: XCTestCase {
     }
 
     func testAnEmptyBlobIsNoNull() throws {
-        let page = try device("INSERT INTO song(id, title, cover) VALUES (1, '', x''), (2, NULL, NULL)").store.rows(ofTable: "song")
+        let page = try device("INSERT INTO song(id, title, cover) VALUES (1, '', x''), (2, NULL, NULL)").store.rows(
+            ofTable: "song")
         XCTAssertEqual(page.rows[0].cells[1...2].map(\.value), [.text(""), .blob([])])
         XCTAssertEqual(page.rows[1].cells[1...2].map(\.value), [.null, .null])
     }
