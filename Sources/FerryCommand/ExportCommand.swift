@@ -49,9 +49,8 @@ struct ExportCommand: DatabaseCommand {
     func perform(_ console: Console) throws {
         let replica = try Replica(path: argument.database)
         let signals = TerminationSignals { (number: Int32) in
-            UnfinishedExport.removeAll()
             // The default action is in force again.
-            kill(getpid(), number)
+            UnfinishedExport.removeAll { kill(getpid(), number) }
         }
         defer { signals.cancel() }
         let report: ExportReport

@@ -36,7 +36,7 @@ REASONS = [
     ("", r"make (demo|test|check|lint|interface|docs|bench|simulate|fuzz|rosters|sanitize|crash|remote|ui|e2e|transparency|examples|format)",
      "builds or tests Ferry itself"),
     ("", r"(\w+=\S+ )*Scripts/\S+", "builds or tests Ferry itself"),
-    ("", r"make (package|static|install)", "builds Ferry anew; make package-test does so in a bare Debian"),
+    ("", r"make (package|static|install|walk)", "builds Ferry anew; make package-test does so in a bare Debian"),
     ("", r"(sudo )?(apt|dpkg|sha256sum)\b", "installs the package; make package-test does so in a bare Debian"),
     ("Docs/Install.md", r"\(cd ~/\.local && rm|tar |ferry --version|systemctl|ferry service|ferry leave",
      "belongs to an installed ferry; make package-test and ServiceCommandTests"),

@@ -40,7 +40,8 @@ final class SnapshotArchiveWriter {
         self.sealing = sealing
         self.hasPacks = hasPacks
         UnfinishedExport.removeLeftovers(of: path, fileSystem)
-        temporary = path + UnfinishedExport.infix + hexString(withUnsafeBytes(of: random.next().bigEndian, Array.init))
+        let temporary = path + UnfinishedExport.infix + hexString(withUnsafeBytes(of: random.next().bigEndian, Array.init))
+        self.temporary = temporary
         var header = ByteWriter()
         header.write(contentsOf: ArchiveFile.magic)
         header.write(
@@ -48,12 +49,13 @@ final class SnapshotArchiveWriter {
                 + (hasPacks ? ArchiveFile.withPacks : 0))
         header.write(contentsOf: [0, 0, 0])
         header.write(container)
-        try fileSystem.write(header.bytes, toNewFileAt: temporary)
+        let (bytes, files) = (header.bytes, fileSystem)
+        try UnfinishedExport.make(temporary) { try files.write(bytes, toNewFileAt: temporary) }
         guard let handle = FileHandle(forWritingAtPath: temporary) else {
             throw FerryError(.inputOutput, "The file \(temporary) cannot be written.", path: temporary)
         }
         self.handle = handle
-        UnfinishedExport.begin(temporary, handle.fileDescriptor)
+        UnfinishedExport.lock(handle.fileDescriptor)
         try handle.seekToEnd()
     }
 

@@ -12,17 +12,28 @@ package enum UnfinishedExport {
     /// The files of this process in the middle of writing.
     private static let paths = Locked<Set<String>>([])
 
-    static func begin(_ path: String, _ descriptor: Int32) {
+    /// Makes a file. A signal finds the file from its first moment on.
+    static func make(_ path: String, _ make: () throws -> Void) rethrows {
+        try paths.withLock { paths in
+            paths.insert(path)
+            try make()
+        }
+    }
+
+    static func lock(_ descriptor: Int32) {
         // Where the file system has no locks, a leftover stays.
         _ = flock(descriptor, LOCK_EX | LOCK_NB)
-        _ = paths.withLock { $0.insert(path) }
     }
 
     static func end(_ path: String) { _ = paths.withLock { $0.remove(path) } }
 
-    /// Removes the files that this process is writing, before the process ends by a signal.
-    package static func removeAll() {
-        for path in paths.withLock({ $0 }) { unlink(path) }
+    /// Removes the files that this process is writing, and ends the process.
+    /// - Parameter end: ends the process. No file is made meanwhile.
+    package static func removeAll(_ end: () -> Void) {
+        paths.withLock { paths in
+            for path in paths { unlink(path) }
+            end()
+        }
     }
 
     /// Removes what interrupted exports of this name left. A leftover that cannot be removed harms nothing but the room on the disk.

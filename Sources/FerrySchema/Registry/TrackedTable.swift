@@ -199,7 +199,8 @@ import FerrySQL
         if terms.isEmpty { return false }
         return !zip(columns, collations).allSatisfy { column, collation in
             terms.contains {
-                $0.column == column && equalNames($0.collation, "BINARY") || equalNames($0.collation, collation)
+                $0.column == column
+                    && (equalNames($0.collation, "BINARY") || equalNames($0.collation, collation))
             }
         }
     }
