@@ -40,7 +40,8 @@ final class SnapshotArchiveWriter {
         self.sealing = sealing
         self.hasPacks = hasPacks
         UnfinishedExport.removeLeftovers(of: path, fileSystem)
-        let temporary = path + UnfinishedExport.infix + hexString(withUnsafeBytes(of: random.next().bigEndian, Array.init))
+        let temporary =
+            path + UnfinishedExport.infix + hexString(withUnsafeBytes(of: random.next().bigEndian, Array.init))
         self.temporary = temporary
         var header = ByteWriter()
         header.write(contentsOf: ArchiveFile.magic)
