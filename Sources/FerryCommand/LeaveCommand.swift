@@ -15,7 +15,7 @@ struct LeaveCommand: DatabaseCommand {
             """,
         discussion: """
             The app's rows stay as they are; so does, for the others, what this device published. Ferry's tables, its \
-            triggers go, and with them the conflicts and whatever was hidden. The key-value store stays in its tables \
+            triggers, the conflicts and whatever was hidden go. The key-value store stays in its tables \
             (ferry_kv_…), and the next container gets it. Where triggers or views of the app's ask ferry_replay, that one table stays and says 0. Changes that are \
             not published yet reach nobody any more: run `ferry sync` first if they should. In a sealed container it tells the \
             others, and forgets the keys of the device. Which rows the integer keys mean is written into \
