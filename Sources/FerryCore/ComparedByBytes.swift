@@ -2,7 +2,7 @@
 ///
 /// Swift compares texts by canonical equivalence: it takes a composed and a decomposed `é` for equal. To SQLite, and to every
 /// file, they are two texts.
-package protocol HasBytes: Hashable {
+@usableFromInline package protocol HasBytes: Hashable {
     /// True if both have the same bytes.
     static func areEqualBytes(_ left: Self, _ right: Self) -> Bool
     /// Absorbs the bytes, in agreement with `areEqualBytes`.
@@ -11,54 +11,54 @@ package protocol HasBytes: Hashable {
 
 /// A stored text from outside, for types whose equality follows from their properties: the text counts by its bytes.
 @propertyWrapper
-package struct ComparedByBytes<Value: HasBytes>: Hashable {
-    package var wrappedValue: Value
+@usableFromInline package struct ComparedByBytes<Value: HasBytes>: Hashable {
+    @usableFromInline package var wrappedValue: Value
 
-    package init(wrappedValue: Value) { self.wrappedValue = wrappedValue }
+    @inlinable package init(wrappedValue: Value) { self.wrappedValue = wrappedValue }
 
-    package static func == (left: Self, right: Self) -> Bool {
+    @inlinable package static func == (left: Self, right: Self) -> Bool {
         Value.areEqualBytes(left.wrappedValue, right.wrappedValue)
     }
 
-    package func hash(into hasher: inout Hasher) { wrappedValue.hashBytes(into: &hasher) }
+    @inlinable package func hash(into hasher: inout Hasher) { wrappedValue.hashBytes(into: &hasher) }
 }
 
 extension ComparedByBytes: Sendable where Value: Sendable {}
 
 extension ComparedByBytes: Encodable where Value: Encodable {
     /// Writes the text as if nothing were around it.
-    package func encode(to encoder: any Encoder) throws { try wrappedValue.encode(to: encoder) }
+    @inlinable package func encode(to encoder: any Encoder) throws { try wrappedValue.encode(to: encoder) }
 }
 
 extension ComparedByBytes: Decodable where Value: Decodable {
-    package init(from decoder: any Decoder) throws { self.init(wrappedValue: try Value(from: decoder)) }
+    @inlinable package init(from decoder: any Decoder) throws { self.init(wrappedValue: try Value(from: decoder)) }
 }
 
 extension String: HasBytes {
-    package static func areEqualBytes(_ left: String, _ right: String) -> Bool { equalBytes(left, right) }
+    @inlinable package static func areEqualBytes(_ left: String, _ right: String) -> Bool { equalBytes(left, right) }
 
     /// Equal bytes are equal texts, so the text's own hash will do.
-    package func hashBytes(into hasher: inout Hasher) { hash(into: &hasher) }
+    @inlinable package func hashBytes(into hasher: inout Hasher) { hash(into: &hasher) }
 }
 
 extension Optional: HasBytes where Wrapped: HasBytes {
-    package static func areEqualBytes(_ left: Wrapped?, _ right: Wrapped?) -> Bool {
+    @inlinable package static func areEqualBytes(_ left: Wrapped?, _ right: Wrapped?) -> Bool {
         guard let left, let right else { return left == nil && right == nil }
         return Wrapped.areEqualBytes(left, right)
     }
 
-    package func hashBytes(into hasher: inout Hasher) {
+    @inlinable package func hashBytes(into hasher: inout Hasher) {
         hasher.combine(self == nil)
         self?.hashBytes(into: &hasher)
     }
 }
 
 extension Array: HasBytes where Element: HasBytes {
-    package static func areEqualBytes(_ left: [Element], _ right: [Element]) -> Bool {
+    @inlinable package static func areEqualBytes(_ left: [Element], _ right: [Element]) -> Bool {
         left.count == right.count && zip(left, right).allSatisfy(Element.areEqualBytes)
     }
 
-    package func hashBytes(into hasher: inout Hasher) {
+    @inlinable package func hashBytes(into hasher: inout Hasher) {
         hasher.combine(count)
         for element in self { element.hashBytes(into: &hasher) }
     }
@@ -66,12 +66,12 @@ extension Array: HasBytes where Element: HasBytes {
 
 /// A dictionary by keys (`foldedName`), or by numbers as text: the keys themselves are ASCII.
 extension Dictionary: HasBytes where Key == String, Value: HasBytes {
-    package static func areEqualBytes(_ left: [String: Value], _ right: [String: Value]) -> Bool {
+    @inlinable package static func areEqualBytes(_ left: [String: Value], _ right: [String: Value]) -> Bool {
         left.count == right.count
             && left.allSatisfy { key, value in right[key].map { Value.areEqualBytes(value, $0) } ?? false }
     }
 
-    package func hashBytes(into hasher: inout Hasher) {
+    @inlinable package func hashBytes(into hasher: inout Hasher) {
         hasher.combine(count)
         for key in keys.sorted() { self[key]?.hashBytes(into: &hasher) }
     }

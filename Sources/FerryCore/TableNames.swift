@@ -60,7 +60,7 @@ package func equalNames(_ left: String, _ right: String) -> Bool {
 }
 
 /// True if two texts have the same bytes. To Swift texts are equal, too, that differ in the form of Unicode.
-package func equalBytes(_ left: String, _ right: String) -> Bool {
+@inlinable package func equalBytes(_ left: String, _ right: String) -> Bool {
     // Texts of the same bytes are equal to Swift. Of ASCII, which nearly all names are, the reverse holds: `exactKey`.
     guard left.utf8.count == right.utf8.count, left == right else { return false }
     return left.utf8.count == left.utf16.count || left.utf8.elementsEqual(right.utf8)

@@ -10,18 +10,21 @@ struct WatchedPlaces: Equatable {
     private var devices: [DeviceID]?
     @ComparedByBytes private var databasePath: String
 
+    private init(_ containerPath: String?, _ devices: [DeviceID]?, _ replica: Replica) {
+        self.containerPath = containerPath
+        self.devices = devices
+        databasePath = replica.store.path.isEmpty ? "" : Replica.absolutePath(replica.store.path)
+    }
+
     /// Watches the container and the database.
     /// - Parameter container: `nil` if unreadable.
     init(_ replica: Replica, _ container: Container?) {
-        self.init(databaseOf: replica)
-        containerPath = replica.identity.containerPath
-        devices = try? container?.directories().filter { $0 != replica.identity.device }  // the next pass says why
+        let devices = try? container?.directories().filter { $0 != replica.identity.device }  // the next pass says why
+        self.init(replica.identity.containerPath, devices, replica)
     }
 
     /// Watches the database alone, for a loop without passes.
-    init(databaseOf replica: Replica) {
-        databasePath = replica.store.path.isEmpty ? "" : Replica.absolutePath(replica.store.path)
-    }
+    init(databaseOf replica: Replica) { self.init(nil, nil, replica) }
 
     /// The folders to watch; many for many devices.
     func directories(in container: Container?) -> [String] {
