@@ -88,6 +88,21 @@ final class SyncStatusTests: XCTestCase {
         await wait { if case .stopped = status.state { true } else { false } }
     }
 
+    /// A device that only replays sends no change. Its head says that it has everything.
+    func testItTellsThatAnotherDeviceHasCaughtUp() async throws {
+        let folder = try ScratchFolder()
+        let laptop = try await Device("laptop", in: folder)
+        let phone = try await Device("phone", in: folder)
+        let status = SyncStatus(laptop.engine)
+        laptop.engine.start()
+        await wait { status.isInStep }
+        try await laptop.add("by the laptop")
+        await wait { status.unpublished == 0 && status.devices.map(\.standing) != [.inStep] }
+        try await phone.engine.sync()
+        await wait { status.isInStep }
+        await laptop.engine.stop()
+    }
+
     func testItTellsFailuresAndWhatWaits() async throws {
         let folder = try ScratchFolder()
         let laptop = try await Device("laptop", in: folder)

@@ -137,6 +137,8 @@ final class SyncEngineCore: Sendable {
         }
         streams.yield(event)
         activities.yield(())
+        // The end of the pass is news already.
+        if case .synced = event { return }
         news.yield(())
     }
 
@@ -155,8 +157,8 @@ final class SyncEngineCore: Sendable {
     /// An element after each change of the activity and of the state. Several changes in quick succession are one.
     func makeActivityStream() -> AsyncStream<Void> { activities.makeStream(.bufferingNewest(1)) }
 
-    /// An element after each event, and after each pass that failed: changes may wait that did not wait before. Several in quick
-    /// succession are one.
+    /// An element after each pass, and after each event of another kind. A pass without changes may have read that another device
+    /// has replayed everything; a pass that failed leaves changes behind. Several in quick succession are one.
     func makeNewsStream() -> AsyncStream<Void> { news.makeStream(.bufferingNewest(1)) }
 
     /// The handler of the progress of a pass that begins; `nil` if nobody looks.
@@ -177,7 +179,7 @@ final class SyncEngineCore: Sendable {
             if let now { shared.activity.successMilliseconds = now }
         }
         activities.yield(())
-        if !hasSucceeded { news.yield(()) }
+        news.yield(())
     }
 
     // MARK: Passes on request
