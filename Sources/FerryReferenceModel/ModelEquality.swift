@@ -73,6 +73,12 @@ package final class ModelEquality {
         }
     }
 
+    /// The value that a row shows of a written one: as the column stores it, and NULL for a reference in a column without references.
+    package func shown(_ value: FieldValue, in column: ModelSchema.Column) -> FieldValue {
+        if case .reference = value, column.reference == nil { return .null }
+        return kept(value, in: column)
+    }
+
     private func kept(_ value: FieldValue, as type: String) throws -> FieldValue {
         let known = try columns[exactKey(type)] ?? makeColumn(type)
         if let form = known.values[value] { return form }

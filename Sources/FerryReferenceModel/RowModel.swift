@@ -32,7 +32,7 @@ package final class RowModel {
         var refused: [Int: String] = [:]
         for (object, outcome) in given where outcome == .hidden { refused[object] = "" }
         for object in presentState.subjects.indices where try !isKeyKnown(object, presentState) {
-            refused[object] = "what identifies its row is not known"
+            refused[object] = "no row here can have its key"
         }
         let pairs = given.sorted { $0.key < $1.key }.compactMap { object, outcome -> (Int, Int)? in
             guard case .joined(let id) = outcome else { return nil }
@@ -135,13 +135,17 @@ package final class RowModel {
         return referredKeys[world.schema.tables[parent].name]?[id] ?? Self.placeholder
     }
 
-    /// Whether something is known by which a row is identified that is no row by an integer of each device's own.
+    /// Whether the values are known by which a row is identified that is no row by an integer of each device's own, and the key's
+    /// columns store them as they are.
     private func isKeyKnown(_ object: Int, _ world: ModelState) throws -> Bool {
         let table = world.table(of: object)
         if table.isMapped || table.isGiven { return true }
-        return try table.key.allSatisfy { column in
-            if world.subjects[object].values[column] ?? .null != .null { return true }
-            return try table.columns[column].defaultSQL.map(defaultValue) ?? .null != .null
+        return try table.key.allSatisfy { place in
+            let column = table.columns[place]
+            if let value = world.subjects[object].values[place], value != .null {
+                return scratch.equality.shown(value, in: column) == value
+            }
+            return try column.defaultSQL.map(defaultValue) ?? .null != .null
         }
     }
 
@@ -189,7 +193,8 @@ extension ModelState {
     /// The value for SQLite: a reference becomes a number standing for the object.
     package func local(_ value: FieldValue, _ column: ModelSchema.Column) -> FieldValue {
         guard case .reference(let id) = value else { return value }
-        guard let parent = column.reference, let object = places[parent][id] else { return Self.number(ofMissing: id) }
+        guard let parent = column.reference else { return .null }
+        guard let object = places[parent][id] else { return Self.number(ofMissing: id) }
         let key = schema.tables[parent].mappedKey.map { schema.tables[parent].columns[$0] }
         return key.map { localKey(object, $0) } ?? .integer(0)
     }

@@ -7,6 +7,8 @@ extension FieldValue {
     /// https://www.sqlite.org/datatype3.html#type_affinity
     @usableFromInline package func taken(by affinity: SchemaColumn.Affinity) -> FieldValue {
         switch (affinity, self) {
+        // https://www.sqlite.org/datatype3.html: SQLite stores no NaN, and takes one for NULL.
+        case (_, .real(let real)) where real.isNaN: return .null
         case (.text, .integer(let integer)): return .text("\(integer)")
         case (.text, .real(let real)): return .text(Self.text(of: real))
         case (.integer, .text(let bytes)), (.numeric, .text(let bytes)):
@@ -27,6 +29,7 @@ extension FieldValue {
     @inlinable @inline(__always)
     package func isStored(by affinity: SchemaColumn.Affinity) -> Bool {
         switch (self, affinity) {
+        case (.real(let real), _) where real.isNaN: false
         case (.null, _), (.blob, _), (.reference, _), (_, .blob), (.text, .text), (.integer, .integer),
             (.integer, .numeric), (.real, .real):
             true

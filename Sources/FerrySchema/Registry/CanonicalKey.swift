@@ -71,19 +71,28 @@ package struct CanonicalKey {
 extension TrackedTable {
     /// Derives the ID of the object with these key values (*key* identity). Values come in key order, with references
     /// resolved to object IDs.
-    package func derivedID(_ values: [FieldValue]) -> ObjectID {
+    package func derivedID(_ values: [FieldValue]) -> ObjectID { derivedID(values, collation: identityCollation) }
+
+    private func derivedID(_ values: [FieldValue], collation: (Int) -> String) -> ObjectID {
         let ids = keyColumnIDs
-        if values.count == 1, let id = usedAsItIs(values[0], columns[ids[0]]) { return id }
+        if values.count == 1, let id = usedAsItIs(values[0], columns[ids[0]], collation(0)) { return id }
         var key = CanonicalKey(table: name)
-        for (place, value) in values.enumerated() { key.append(value, collation: identityCollation(place)) }
+        for (place, value) in values.enumerated() { key.append(value, collation: collation(place)) }
         return key.id
+    }
+
+    /// True if an object has the ID of these key values, by the collations here, or by those of a device whose key has others.
+    /// - Parameter values: as for `derivedID`, none of them NULL.
+    package func isID(_ object: ObjectID, ofKey values: [FieldValue]) -> Bool {
+        derivedID(values) == object
+            || KeyEquality.builtIn.contains { collation in derivedID(values) { _ in collation } == object }
     }
 
     /// Derives the ID of the object with these portable values by column.
     package func derivedID(of values: ColumnValues) -> ObjectID { derivedID(keyColumnIDs.map { values[$0] ?? .null }) }
 
     /// Returns the ID for a key usable as an ID: 16 bytes, or a UUID's text in lower case.
-    private func usedAsItIs(_ value: FieldValue, _ column: TrackedColumn) -> ObjectID? {
+    private func usedAsItIs(_ value: FieldValue, _ column: TrackedColumn, _ collation: String) -> ObjectID? {
         switch value {
         case .blob(let bytes) where bytes.count == 16 && column.affinity == .blob: return ObjectID(bytes: bytes)
         case .text(let bytes) where bytes.count == 36 && column.affinity == .text:
@@ -91,7 +100,7 @@ extension TrackedTable {
             // folds case.
             guard let id = ObjectID(String(decoding: bytes, as: UTF8.self)) else { return nil }
             let spelling =
-                identityCollation(0) == "NOCASE"
+                collation == "NOCASE"
                 ? foldedText(String(decoding: bytes, as: UTF8.self))
                 : String(decoding: bytes, as: UTF8.self)
             return equalBytes(spelling, id.description) ? id : nil

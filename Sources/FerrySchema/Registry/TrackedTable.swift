@@ -264,13 +264,14 @@ import FerrySQL
     }
 
     /// The values that the local columns convert, outside of the key: a device with another column type wrote them. The
-    /// row shows what SQLite makes of them, and they stay as shadow values, because they are what travels.
+    /// row shows what SQLite makes of them, and they stay as shadow values, because they are what travels. A reference in a
+    /// column without one is shown as NULL.
     /// - Returns: `nil` without any, as usual.
     @inlinable package func convertedValues(_ values: ColumnValues) -> ColumnValues? {
         var converted: ColumnValues?
         values.forEachColumn { number, value in
             let column = columns[number]
-            if value.isStored(by: column.affinity) || !column.isLocal || column.policy != .lastWriterWins { return }
+            if column.stores(value) || !column.isLocal || column.policy != .lastWriterWins { return }
             if keyColumnIDs.contains(number) { return }
             converted = converted ?? [:]
             converted?[number] = value
@@ -321,7 +322,7 @@ import FerrySQL
     @usableFromInline package var affinity: SchemaColumn.Affinity = .blob
     package var collation = "BINARY"
     /// The number of the mapped table referred to; values then travel as references.
-    package var reference: Int?
+    @usableFromInline package var reference: Int?
     /// The affinity of the parent key.
     @usableFromInline package var keyAffinity = SchemaColumn.Affinity.blob
     /// True if no foreign key ensures a parent row.
@@ -362,6 +363,12 @@ import FerrySQL
 }
 
 extension TrackedColumn {
+    /// True if a row shows a portable value as written. A reference is shown by a column with one, unless rules decide otherwise.
+    @inlinable package func stores(_ value: FieldValue) -> Bool {
+        if case .reference = value { return reference != nil }
+        return value.isStored(by: affinity)
+    }
+
     /// The present value of the column's default, as SQLite evaluates and stores it: 0 in a REAL column is 0.0. `nil` without a default.
     package func defaultValue(_ connection: SQLConnection) throws -> FieldValue? {
         guard let defaultSQL else { return nil }

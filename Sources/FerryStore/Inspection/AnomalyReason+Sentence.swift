@@ -16,6 +16,9 @@ extension AnomalyReason {
                     "a row with NULL in its key, which stays on this device, has the same \(terms.joined(separator: ", "))"
             case .takenKey: return "its key is taken by another row"
             case .unknownKey: return "what identifies its row is not known"
+            case .convertedKey:
+                return "the key's column would store another value here; the row is shown once both devices have one schema"
+            case .otherID: return "it has the ID of another key: a device with another schema wrote it, or no Ferry"
             }
         case .heldBack: return "deleted, but other rows still refer to it"
         case .joining: return "shows further rows"

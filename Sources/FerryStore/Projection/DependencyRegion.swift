@@ -117,9 +117,7 @@ final class DependencyRegion {
             row: row, values: values, references: references, claims: claims, parentKeys: parentKeys,
             formerTokens: former)
         let object = RegionObject(token, table, state, content, place: objects.count)
-        if try !access.isKeyKnown(values, state.registers, table) {
-            object.refusal = .unknownKey
-        }
+        if let reason = try access.keyRefusal(of: token.id, values, state.registers, table) { object.refusal = reason }
         objects.append(object)
         places.insert(objects.count - 1, in: objects)
         let isJoined = try addClass(of: object)

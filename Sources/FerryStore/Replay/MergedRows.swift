@@ -177,9 +177,15 @@ final class MergedRows {
             merge.before.registers.inserted == merge.state.registers.inserted
             && !merge.won.hasAny(of: table.keyColumnIDs)
         if isAsBefore || table.isMapped { return false }
-        var key: ColumnValues = [:]
-        for (value, column) in zip(merge.before.key, table.keyColumnIDs) { key[column] = merge.won[column] ?? value }
-        return try !access.isKeyKnown(key, merge.state.registers, table)
+        if merge.won.hasAny(of: table.keyColumnIDs) {
+            // Who inserts a row again says its whole key again.
+            return try table.keyColumnIDs.contains { merge.won[$0] == nil }
+                || access.keyRefusal(of: merge.state.object, merge.won, merge.state.registers, table) != nil
+        }
+        return try table.keyColumnIDs.contains {
+            try merge.state.registers.stamp(of: $0) == nil
+                && access.defaultValue(of: table.columns[$0]) ?? .null == .null
+        }
     }
 
     private func isHolding(_ incoming: TrackedTable.IncomingKey) -> Bool {
@@ -258,7 +264,7 @@ final class MergedRows {
         let all = merge.state.kept.fields.overlaid(with: merge.won)
         let shown = hasForeignColumns ? all.filter { table.columns[$0.key].isLocal } : all
         if try isNewTarget(merge.state) || claimsByGivenKeys(shown)
-            || !access.isKeyKnown(all, merge.state.registers, table)
+            || access.keyRefusal(of: merge.state.object, all, merge.state.registers, table) != nil
         {
             return try leaveToRules(&merge)
         }

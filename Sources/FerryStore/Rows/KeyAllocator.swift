@@ -21,8 +21,10 @@ final class KeyAllocator {
     /// integer plus 1. If an app's row has the largest integer possible, uses an integer in a gap.
     /// - Returns: `nil` if the key is taken and SQLite cannot choose a new key, because the key is no integer.
     func allocateKey(wish: FieldValue?) throws -> FieldValue? {
+        // Nothing but an integer is a rowid. The author's key may have another type.
+        let wish = table.keyIsRowID ? wish?.integerKey : wish
         if let wish, wish != .null, try isFree(wish) { return wish }
-        guard try isIntegerKey(wish) else { return nil }
+        guard isIntegerKey(wish) else { return nil }
         let issued =
             table.isAutoincrement
             ? try connection.count("SELECT seq FROM sqlite_sequence WHERE name = ?", .text(table.localName)) : 0
@@ -81,7 +83,7 @@ final class KeyAllocator {
         return true
     }
 
-    private func isIntegerKey(_ wish: FieldValue?) throws -> Bool {
+    private func isIntegerKey(_ wish: FieldValue?) -> Bool {
         switch wish {
         case nil, .null, .integer: true
         default: false

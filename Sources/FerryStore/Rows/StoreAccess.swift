@@ -206,13 +206,26 @@ final class StoreAccess {
         try column.hasConstantDefault && defaultValue(of: column) ?? .null == value
     }
 
-    /// Whether something is known of an object by which its row is identified. No Ferry inserts a row without it.
-    /// - Parameter values: those that its row shows or would show.
-    func isKeyKnown(_ values: ColumnValues, _ registers: ObjectRegisters, _ table: TrackedTable) throws -> Bool {
-        for column in table.keyColumnIDs where values[column] ?? .null == .null || registers.stamp(of: column) == nil {
-            if try defaultValue(of: table.columns[column]) ?? .null == .null { return false }
+    /// Why no row here can be identified by an object's key; `nil` if a row can. No Ferry inserts a row without a key. A key that its
+    /// column converts is the key of another object, as is a key with another ID: what an app writes to the row would be lost.
+    /// - Parameter values: those that its row shows or would show, portable.
+    func keyRefusal(
+        of object: ObjectID, _ values: ColumnValues, _ registers: ObjectRegisters, _ table: TrackedTable
+    ) throws -> RefusalCause? {
+        if table.isMapped || table.keyColumnIDs.isEmpty { return nil }
+        var key: [FieldValue] = []
+        for number in table.keyColumnIDs {
+            let column = table.columns[number]
+            let value = values[number] ?? .null
+            if value == .null || registers.stamp(of: number) == nil {
+                if try defaultValue(of: column) ?? .null == .null { return .unknownKey }
+            } else if !column.stores(value) {
+                return .convertedKey
+            } else {
+                key.append(value)
+            }
         }
-        return true
+        return key.count < table.keyColumnIDs.count || table.isID(object, ofKey: key) ? nil : .otherID
     }
 
     /// The time for rows of unknown age.

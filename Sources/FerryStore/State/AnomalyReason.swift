@@ -40,6 +40,10 @@ enum RefusalCause: Equatable {
     case takenKey
     /// The values that identify the row are not known.
     case unknownKey
+    /// The table's key columns have another type here, and would store different values.
+    case convertedKey
+    /// The object's ID is not that of its key.
+    case otherID
 
     /// SQLite's message; or an empty name, the case, and what the case is about.
     var names: [String] {
@@ -48,6 +52,8 @@ enum RefusalCause: Equatable {
         case .keylessRow(let terms): ["", "keylessRow"] + terms
         case .takenKey: ["", "takenKey"]
         case .unknownKey: ["", "unknownKey"]
+        case .convertedKey: ["", "convertedKey"]
+        case .otherID: ["", "otherID"]
         }
     }
 
@@ -57,6 +63,8 @@ enum RefusalCause: Equatable {
         case "keylessRow": self = .keylessRow(Array(names.dropFirst(2)))
         case "takenKey": self = .takenKey
         case "unknownKey": self = .unknownKey
+        case "convertedKey": self = .convertedKey
+        case "otherID": self = .otherID
         default: self = .schema(names.first ?? "")
         }
     }

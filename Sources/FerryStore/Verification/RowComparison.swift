@@ -124,7 +124,7 @@ struct RowComparison {
     /// The value as the table's column stores the value: a device with another column type may have written it.
     private func stored(_ value: FieldValue, _ name: String, _ table: TrackedTable) -> FieldValue {
         let columns = schema.place(of: table.name).map { schema.tables[$0].columns } ?? []
-        return columns.first { equalNames($0.name, name) }.map { equality.kept(value, in: $0) } ?? value
+        return columns.first { equalNames($0.name, name) }.map { equality.shown(value, in: $0) } ?? value
     }
 
     private func compare(

@@ -90,7 +90,8 @@ struct StoreVerification {
         ) { first, _ in first }
         rows.claims = nil
         let objects = stored.tables.flatMap { $0.objects.map(\.plain) }
-        let given = try tables.reasons.isEmpty ? [:] : given(stored, schema)
+        let given = try (tables.reasons.isEmpty ? [:] : given(stored, schema))
+            .merging(misnamed(stored, schema, identity)) { outcome, _ in outcome }
         let told = try rows.outcomes(of: objects, given: given)
         let held = try heldByKeylessRows(stored)
         let outcomes = try held.isEmpty ? told : rows.outcomes(of: objects, given: given.merging(held) { $1 })
@@ -127,7 +128,7 @@ struct StoreVerification {
     ) throws {
         for table in stored.tables {
             guard let place = schema.place(of: table.table.name), !schema.tables[place].isGiven else { continue }
-            for object in table.objects where object.plain.inserted != nil {
+            for object in table.objects where object.plain.inserted != nil && (object.shown.hasRow || object.shown == .joined) {
                 if try identity.isOwn(object.plain, in: schema.tables[place]) { continue }
                 let key = object.key.isEmpty ? object.plain.id.description : RowComparison.text(object.key)
                 report.add(
@@ -136,6 +137,22 @@ struct StoreVerification {
                         problem: "is known under the ID of another key: changes of both may become one"))
             }
         }
+    }
+
+    /// The objects with the ID of another key, by position among all objects. They are hidden.
+    private func misnamed(
+        _ stored: StoredState, _ schema: ModelSchema, _ identity: ModelIdentity
+    ) throws -> [Int: GivenOutcome] {
+        var misnamed: [Int: GivenOutcome] = [:]
+        var position = 0
+        for table in stored.tables {
+            let known = schema.place(of: table.table.name).map { schema.tables[$0] }
+            for object in table.objects {
+                if let known, !known.isGiven, try !identity.isOwn(object.plain, in: known) { misnamed[position] = .hidden }
+                position += 1
+            }
+        }
+        return misnamed
     }
 
     /// The objects that a row of this device alone keeps from being shown, by position among all objects.

@@ -111,6 +111,13 @@ final class ForgedGrammarTests: XCTestCase {
                 try replica.store.write { connection in
                     try connection.execute("INSERT INTO setting VALUES ('\(name)', \(index))")
                     try connection.execute("UPDATE artist SET plays = coalesce(plays, 0) + 1 WHERE id = 1")
+                    // The forged device uses these keys, too.
+                    for word in ["Ann", "Sea", "volume", "[1,2]", ""] where grammar.chance.oneIn(3) {
+                        try connection.execute("INSERT OR REPLACE INTO setting VALUES ('\(word)', \(writes))")
+                        try connection.execute(
+                            "INSERT OR IGNORE INTO \"my tag\" SELECT id, '\(word)', \(writes) FROM song LIMIT 1")
+                    }
+                    if grammar.chance.oneIn(4) { try connection.execute("DELETE FROM setting WHERE name IN ('Sea', '')") }
                 }
                 _ = try replica.sync()
             }
@@ -148,7 +155,7 @@ final class ForgedGrammarTests: XCTestCase {
     }
 
     private func forEachSeed(_ body: (World) throws -> Void) throws {
-        let seeds = Seeds(defaultCount: 4)
+        let seeds = Seeds(defaultCount: 12)
         for seed in seeds.all {
             do {
                 let world = try World(seed: seed)

@@ -150,8 +150,13 @@ final class BulkRowInserter {
         } else if insertion.key != nil {
             return .key
         }
-        for place in keyPlaces {
-            guard let place, insertion.values[insertion.values.startIndex + place] != .null else { return .key }
+        if !keyPlaces.isEmpty {
+            var key: [FieldValue] = []
+            for place in keyPlaces {
+                guard let place, insertion.values[insertion.values.startIndex + place] != .null else { return .key }
+                key.append(insertion.values[insertion.values.startIndex + place])
+            }
+            if !table.isID(insertion.object, ofKey: key) { return .key }
         }
         if try hasKeysByValue && !targetsAreShown(insertion) { return .missingTarget }
         guard let statement, try bind(insertion, wish, to: statement) else { return .missingTarget }
