@@ -95,10 +95,13 @@ extension CaptureHistory {
             else { continue }
             try access.objects(of: table.id).release(key, of: object)
         }
-        // The key of a row that was only deleted is in nobody's way, unless a new row is about to get the key.
+        // The key of a row that was only deleted is in nobody's way, unless a new row is about to get the key, or a row that had the
+        // key after it and is gone, too, while rows refer to it.
         var awaited: Set<FieldValue> = []
         if objects.values.contains(where: \.isOnlyDeleted) {
-            for track in objects.values where !track.isDeleted && track.mayHaveMoved { awaited.insert(track.key[0]) }
+            for track in objects.values where track.keepsKey || !track.isDeleted && track.mayHaveMoved {
+                awaited.insert(track.key[0])
+            }
             for reservation in ledger.reservations where reservation.table == table.id {
                 awaited.insert(reservation.key)
             }

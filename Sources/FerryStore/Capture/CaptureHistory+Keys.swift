@@ -188,9 +188,12 @@ extension CaptureHistory {
             guard tracks[table]?[object]?.keepsKey ?? true else { continue }
             // The key may have a new owner since.
             if ledger.holder(of: key, in: table)?.object != object { continue }
-            var state = try access.objects(of: table).load(object)
+            let states = access.objects(of: table)
+            // The state of the former owner may not be written yet. A table that refers to another may come before it, in a circle.
+            if let former = try states.object(forKey: key), former != object { try states.releaseKey(of: former) }
+            var state = try states.load(object)
             state.key = [key]
-            try access.objects(of: table).save(state)
+            try states.save(state)
         }
         ledger.removeReservations { tracks[$0.table]?[$0.object] == nil }
     }

@@ -75,7 +75,13 @@ struct RegionWriter {
         // containing them.
         let appearing = region.objects.filter { $0.isShown && !$0.hasRow }
         var moves: [(object: RegionObject, former: FieldValue)] = []
+        // Reserved keys come before keys that objects wish for: nobody may take a reserved one whose owner gets a row.
+        var wishing: [RegionObject] = []
+        var reserved: [RegionObject] = []
         for object in appearing where object.table.isMapped {
+            if KeyReservations.reservedKey(of: object.state) == nil { wishing.append(object) } else { reserved.append(object) }
+        }
+        for object in reserved + wishing {
             if let former = try assignKey(object) { moves.append((object, former)) }
         }
         try checkClaims(of: appearing)

@@ -62,9 +62,13 @@ struct KeyReservations {
     func keyForRow(
         of state: ObjectState, in table: TrackedTable
     ) throws -> (key: FieldValue, former: FieldValue?)? {
-        let reserved = state.key.first
-        if let reserved, !Self.isStandIn(reserved, for: state.object) { return (reserved, nil) }
-        return try access.keys(of: table.id).allocateKey(wish: state.kept.key).map { ($0, reserved) }
+        if let reserved = Self.reservedKey(of: state) { return (reserved, nil) }
+        return try access.keys(of: table.id).allocateKey(wish: state.kept.key).map { ($0, state.key.first) }
+    }
+
+    /// The key that an object without a row takes with its next row; `nil` without a reserved key, and for a placeholder key.
+    static func reservedKey(of state: ObjectState) -> FieldValue? {
+        state.key.first.flatMap { isStandIn($0, for: state.object) ? nil : $0 }
     }
 
     /// True if rows go on referring to a key after its row is gone, by unchecked columns or from local tables. Then the

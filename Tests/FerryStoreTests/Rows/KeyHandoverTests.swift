@@ -195,4 +195,72 @@ final class KeyHandoverTests: XCTestCase {
             }
         }
     }
+
+    /// The tables refer to each other, so rows that refer to the key are packed before the row that had the key first.
+    func testARowIsMadeAndDeletedUnderTheKeyOfADeletedRow() throws {
+        let device = try TestDevice(1, .circles)
+        try device.run("INSERT INTO left(x) VALUES (NULL); INSERT INTO right(other) VALUES (1)")
+        try device.flush()
+        try device.run(
+            "DELETE FROM left; INSERT INTO left(id, other, x) VALUES (1, 5, 'd'); DELETE FROM left WHERE id = 1",
+            foreignKeys: false)
+        try device.flush()
+        XCTAssertEqual(try Oracle(.circles).complaints(about: device), [])
+    }
+
+    func testARowThatReplacedAnotherUnderItsKeyIsDeleted() throws {
+        let device = try TestDevice(1, .loose)
+        try device.run("INSERT INTO tag(id, name) VALUES (5, 'b'), (6, 'A'); INSERT INTO song_tag(song, tag) VALUES (4, 5)")
+        try device.flush()
+        for key in [6, 1] {
+            try device.run("INSERT OR IGNORE INTO tag(id, name) VALUES (1, 'A'), (5, 'b')")
+            try device.flush()
+            try device.run("UPDATE OR REPLACE tag SET id = 5, name = NULL WHERE id = \(key); DELETE FROM tag WHERE id = 5")
+            try device.flush()
+            XCTAssertEqual(try Oracle(.loose).complaints(about: device), [])
+        }
+    }
+
+    /// A deleted row comes back, because another row refers to it, while a new row wishes for its key.
+    func testARowComesBackUnderItsKeyBesideANewRowThatWishesForIt() throws {
+        let schema = TestSchema(
+            name: "restricted",
+            sql: """
+                CREATE TABLE place(
+                    id INTEGER PRIMARY KEY, name TEXT,
+                    within INTEGER REFERENCES place(id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED);
+                CREATE TABLE visit(
+                    code TEXT PRIMARY KEY NOT NULL, place INTEGER REFERENCES place(id) ON DELETE SET NULL,
+                    after TEXT REFERENCES visit(code) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED);
+                """)
+        for gone in 1...5 {
+            let (first, second, third) = (
+                try TestDevice(1, schema), try TestDevice(2, schema), try TestDevice(3, schema)
+            )
+            try second.run("INSERT INTO place VALUES (4, 'A', 4)")
+            try first.run(
+                """
+                INSERT INTO place(name, within) VALUES ('B', 3), ('C', NULL);
+                INSERT INTO visit VALUES ('b', 1, 'A'); INSERT INTO place(name, within) VALUES ('D', 2);
+                """, foreignKeys: false)
+            try third.run(
+                "INSERT INTO place(name) VALUES ('E'); INSERT INTO visit VALUES ('d', 2, 'd')", foreignKeys: false)
+            for device in [first, second, third] { try device.flush() }
+            try first.receive(second)
+            try second.run("INSERT INTO place(name, within) VALUES ('F', 4)")
+            try third.receive(second, first)
+            try second.receive(first)
+            try second.run("DELETE FROM visit")
+            try second.flush()
+            try third.run("DELETE FROM place WHERE id = \(gone)", foreignKeys: false)
+            try third.flush()
+            try third.receive(second)
+            for (one, other) in [(first, third), (second, third), (third, first), (third, second)] {
+                try one.receive(other)
+            }
+            for device in [first, second, third] {
+                XCTAssertEqual(try Oracle(schema).complaints(about: device), [], "\(gone)")
+            }
+        }
+    }
 }
