@@ -380,7 +380,7 @@ struct LocalChangeWriter {
                 state.forget(column)
             } else if var register = state.policies[column] {
                 register.forget(before: floor) { _ in true }
-                state.keep(register, column, table.columns[column].policy)
+                state.keep(register, column, table.columns[column].policy, newest: stamp)
             }
         }
     }

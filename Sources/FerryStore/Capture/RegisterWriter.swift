@@ -60,7 +60,7 @@ struct RegisterWriter {
                 : register.written(
                     value, stamp, under: policy, as: kind, hooks.function(for: policy))
             register.merge(written, at: stamp)
-            state.keep(register, column, policy)
+            state.keep(register, column, policy, newest: stamp)
             if case .part(let part) = written {
                 parts.append(
                     EncodedPart(
@@ -150,8 +150,13 @@ extension ObjectState {
         policies[column] = nil
     }
 
-    /// Keeps a column's register. Without a policy, drops a register with only a stamp and a value.
-    mutating func keep(_ register: ColumnRegister, _ column: Int, _ policy: ColumnPolicy) {
-        policies[column] = policy == .lastWriterWins && register.isPlain ? nil : register
+    /// Keeps a column's register. Without a policy, drops a register that says no more than the column's stamp and value.
+    ///
+    /// A newer write may have left nothing but its stamp: a set written again with the same elements, an addition to a base that was
+    /// overtaken. The plain value is older than the column then, and what came between the two still counts.
+    /// - Parameter stamp: of the column's newest write, this register's included.
+    mutating func keep(_ register: ColumnRegister, _ column: Int, _ policy: ColumnPolicy, newest stamp: Stamp?) {
+        let isTold = register.isPlain && register.plain?.stamp == stamp
+        policies[column] = policy == .lastWriterWins && isTold ? nil : register
     }
 }

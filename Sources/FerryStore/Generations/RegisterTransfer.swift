@@ -102,7 +102,7 @@ struct RegisterTransfer {
             present.merge(register)
             if present == known, !isNewer { return }
             state.registers.mergeWrite(column, stamp)
-            state.keep(present, column, policy)
+            state.keep(present, column, policy, newest: state.registers.stamp(of: column))
             writes.taken.append(column)
             writes.byTime[written.time, default: .init()].parts += register.parts.map { part in
                 EncodedPart(column: .init(number: column, kind: part.kind), bytes: PolicyCodec.encode(part, own: stamp))
@@ -113,7 +113,7 @@ struct RegisterTransfer {
         if taken.register != nil || state.policies[column] != nil {
             var present = state.policies[column] ?? ColumnRegister()
             present.merge(.plain(value), at: stamp)
-            state.keep(present, column, policy)
+            state.keep(present, column, policy, newest: stamp)
         }
         state.registers.mergeWrite(column, stamp)
         writes.taken.append(column)

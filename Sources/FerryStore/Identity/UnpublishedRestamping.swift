@@ -150,7 +150,7 @@ struct UnpublishedRestamping {
                     plain[column] = value
                     guard var register = state.policies[column] else { continue }
                     register.merge(.plain(value), at: stamp)
-                    state.keep(register, column, table.columns[column].policy)
+                    state.keep(register, column, table.columns[column].policy, newest: stamp)
                 }
                 builder.append(
                     object, write.isInsertion ? .insert : .update, time, key: write.isInsertion ? wish : nil,

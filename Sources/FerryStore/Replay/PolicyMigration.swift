@@ -108,7 +108,7 @@ struct PolicyMigration {
             let policy = table.columns[column].policy
             let register =
                 state.policies[column] ?? ColumnRegister(plain: StampedValue(stamp, present))
-            state.keep(register, column, policy)
+            state.keep(register, column, policy, newest: stamp)
             isChanged = true
             guard let shown = register.shown(under: policy, access.hooks.function(for: policy)), shown != present
             else { continue }

@@ -59,7 +59,7 @@ struct PolicyRegisterMerge {
         register.merge(write.value, at: stamp)
         try forgetVoid(&register)
         state.registers.mergeWrite(column, stamp)
-        state.keep(register, column, policy)
+        state.keep(register, column, policy, newest: state.registers.stamp(of: column))
         // Without the hook, the shown value stays until the hook is registered.
         guard let shown = register.shown(under: policy, hooks.function(for: policy)) ?? present else { return nil }
         let rivals = register.rivals(under: policy)

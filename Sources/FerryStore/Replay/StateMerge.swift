@@ -156,7 +156,7 @@ struct StateMerge {
                 try register.forget(before: floor) { try isKnown($0, to: merge.state.registers.inserted, part) }
                 let policy = table.columns[column].policy
                 if !register.isEmpty {
-                    merge.state.keep(register, column, policy)
+                    merge.state.keep(register, column, policy, newest: stamp)
                     let shown = register.shown(under: policy, access.hooks.function(for: policy))
                     if let shown, shown != former { merge.won[column] = shown }
                     continue

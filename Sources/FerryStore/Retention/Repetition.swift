@@ -89,7 +89,7 @@ struct Repetition {
                 register.merge(.plain(plain.value), at: Stamp(time: time, device: access.device))
             }
             state.registers.mergeWrite(column, own)
-            state.keep(register, column, policy)
+            state.keep(register, column, policy, newest: state.registers.stamp(of: column))
         }
         let key = table.isMapped ? state.givenKey ?? state.ownKey : nil
         for (time, write) in writes.sorted(by: { $0.key < $1.key }) {

@@ -91,7 +91,7 @@ struct BulkSnapshotLoad {
             }
             var register = ColumnRegister(plain: StampedValue(cell.stamp, cell.content))
             if chunk.columns[place].isRegister { register = try SnapshotOperations.register(cell) }
-            merge.state.keep(register, column, policy)
+            merge.state.keep(register, column, policy, newest: cell.stamp)
             merge.won[column] =
                 register.shown(under: policy, access.hooks.function(for: policy)) ?? register.plain?.value
         }
