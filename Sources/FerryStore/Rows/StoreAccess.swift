@@ -225,7 +225,9 @@ final class StoreAccess {
                 key.append(value)
             }
         }
-        return key.count < table.keyColumnIDs.count || table.isID(object, ofKey: key) ? nil : .otherID
+        // A row that replaced the row of another object may keep that object's ID, where its key refers to a unified row.
+        if table.hasReferencesInKey || key.count < table.keyColumnIDs.count { return nil }
+        return table.isID(object, ofKey: key) ? nil : .otherID
     }
 
     /// The time for rows of unknown age.

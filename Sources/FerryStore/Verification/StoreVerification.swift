@@ -139,7 +139,8 @@ struct StoreVerification {
         }
     }
 
-    /// The objects with the ID of another key, by position among all objects. They are hidden.
+    /// The objects with the ID of another key, by position among all objects. They are hidden, but for tables with references in the
+    /// key.
     private func misnamed(
         _ stored: StoredState, _ schema: ModelSchema, _ identity: ModelIdentity
     ) throws -> [Int: GivenOutcome] {
@@ -147,8 +148,9 @@ struct StoreVerification {
         var position = 0
         for table in stored.tables {
             let known = schema.place(of: table.table.name).map { schema.tables[$0] }
+            let isHiding = !(known?.isGiven ?? true) && !table.table.hasReferencesInKey
             for object in table.objects {
-                if let known, !known.isGiven, try !identity.isOwn(object.plain, in: known) { misnamed[position] = .hidden }
+                if isHiding, let known, try !identity.isOwn(object.plain, in: known) { misnamed[position] = .hidden }
                 position += 1
             }
         }

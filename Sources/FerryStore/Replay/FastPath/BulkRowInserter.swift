@@ -156,7 +156,7 @@ final class BulkRowInserter {
                 guard let place, insertion.values[insertion.values.startIndex + place] != .null else { return .key }
                 key.append(insertion.values[insertion.values.startIndex + place])
             }
-            if !table.isID(insertion.object, ofKey: key) { return .key }
+            if !table.hasReferencesInKey, !table.isID(insertion.object, ofKey: key) { return .key }
         }
         if try hasKeysByValue && !targetsAreShown(insertion) { return .missingTarget }
         guard let statement, try bind(insertion, wish, to: statement) else { return .missingTarget }
