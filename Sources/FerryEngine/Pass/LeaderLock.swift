@@ -56,6 +56,13 @@ final class LeaderLock: Sendable {
     /// Whether there is a lock file, held or not.
     var isThere: Bool { !path.isEmpty && access(path, F_OK) == 0 }
 
+    /// Removes the lock file if this object holds its lock.
+    func removeHeld() {
+        descriptor.withLock { held in
+            if let number = held, isInPlace(number) { unlink(path) }
+        }
+    }
+
     /// Removes the lock file, for good.
     func remove() { if !path.isEmpty { unlink(path) } }
 

@@ -86,6 +86,8 @@ package final class WatchLoop: Sendable {
                 }
                 turn(reason, &turns)
             }
+            // Whoever takes the lead just after the database left makes the lock file anew.
+            if turns.hasLeft { leader.removeHeld() }
             leader.release()
         }
         onEvent(.stopped)

@@ -21,6 +21,8 @@ struct WatchTurns {
     var pageCount: Int?
     /// True if trying again is useless.
     private(set) var isOver = false
+    /// True if the database has left its container.
+    var hasLeft: Bool { isOver && failure?.code == .notTracked }
 
     private var poll: PollSchedule
     private var remotePoll: RemoteSchedule
