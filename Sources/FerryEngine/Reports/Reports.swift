@@ -414,12 +414,20 @@ public struct SyncProgress: Sendable {
         case comparing
         /// Examining the container's files. Units are files.
         case examining
+        /// Bringing a mirror and the documents into step. Units are files.
+        case mirroring
     }
 
     public var phase: Phase
     public var completed: Int
     /// `nil` if unknown yet.
     public var total: Int?
+
+    package init(phase: Phase, completed: Int, total: Int? = nil) {
+        self.phase = phase
+        self.completed = completed
+        self.total = total
+    }
 }
 
 public typealias ProgressHandler = @Sendable (SyncProgress) -> Void
