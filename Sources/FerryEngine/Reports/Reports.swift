@@ -169,6 +169,8 @@ public struct StatusReport: Codable, Equatable, Sendable {
         package var differingRows: [String]?
         /// Tables with different schemas on the two devices, if this may be the reason; `nil` without any.
         package var differingSchemas: [String]?
+        /// The tables of `differing` of which rows went on the device without a deletion; `nil` without any.
+        package var leftTables: [String]?
         /// If rows differ: the tables with a UNIQUE index computed from integer keys, of which devices may show
         /// different rows; `nil` without any.
         package var differingByKeys: [String]?
