@@ -8,7 +8,7 @@ struct ConflictsCommand: ParsableCommand {
         abstract: "Show what concurrent writes lost, and bring it back.",
         usage: """
             ferry conflicts <database> [list | show <what> | resolve <number> ... |
-            restore <number>] [<options>]
+            restore <number> | bring-back [<table>]] [<options>]
             """,
         discussion: """
             list      conflicts that nobody has resolved, the newest first, then the rows that are \
@@ -17,6 +17,7 @@ struct ConflictsCommand: ParsableCommand {
             resolve   take conflicts off the list: they are settled. Only this device notes that
             restore   bring back what was lost, as an ordinary change that the next sync sends: a value, a deleted \
             row; or delete a row again that came back
+            bring-back  bring back the rows that `status` counts as “not here”, or delete them everywhere
 
             Examples:
               ferry conflicts music.sqlite
@@ -28,7 +29,10 @@ struct ConflictsCommand: ParsableCommand {
 
             Exit status 1 where there is no such conflict or hidden row; 65 where it cannot be brought back.
             """,
-        subcommands: [ConflictsList.self, ConflictsShow.self, ConflictsResolve.self, ConflictsRestore.self],
+        subcommands: [
+            ConflictsList.self, ConflictsShow.self, ConflictsResolve.self, ConflictsRestore.self,
+            ConflictsBringBack.self,
+        ],
         defaultSubcommand: ConflictsList.self)
 
     fileprivate static func number(_ word: String) throws -> Int64 {

@@ -191,31 +191,43 @@ struct DocumentsPutBack: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "put-back",
         abstract: "Bring a document back from the trash; a folder with everything in it.",
-        usage: "ferry documents <database> put-back <path> [<options>]",
+        usage: "ferry documents <database> put-back <path> [--id <id>] [<options>]",
         discussion: """
-            Where several deleted documents had the path, the one that was changed last comes back.
+            Where several deleted documents had the path, the one that was deleted last comes back. --id chooses another one.
 
-            Example:
+            Examples:
               ferry documents music.sqlite put-back Scores/Trio.pdf
+              ferry documents music.sqlite put-back Scores/Trio.pdf --id 3f2a9c41
             """)
 
     @OptionGroup var argument: DatabaseArgument
     @OptionGroup var document: DocumentArgument
+    @Option(help: "The document's ID, or the beginning of it, as `list --deleted` shows it.") var id: String?
     @OptionGroup var output: OutputOptions
 
     func perform(_ console: Console) throws {
         let documents = try argument.documents()
         let path = try document.parsed()
-        let found = try documents.list(.deleted).filter { $0.path == path.description }
-            .max { ($0.modifiedMicroseconds ?? 0) < ($1.modifiedMicroseconds ?? 0) }
-        guard let entry = found else {
+        let ofPath = try documents.list(.deleted).filter { $0.path == path.description }
+        let chosen = ofPath.filter { entry in id.map { entry.id.hex.hasPrefix($0.lowercased()) } ?? true }
+        guard let entry = chosen.max(by: { ($0.modifiedMicroseconds ?? 0) < ($1.modifiedMicroseconds ?? 0) }) else {
+            let what = ofPath.isEmpty ? "“\(path)”" : "“\(path)” with the ID \(id ?? "")"
             throw FerryError(
-                .nothingFound, "The trash has no “\(path)”. `ferry documents list --deleted` shows what it has.")
+                .nothingFound, "The trash has no \(what). `ferry documents list --deleted` shows what it has.")
+        }
+        if id != nil, chosen.count > 1 {
+            throw FerryError(
+                .invalidArgument, "Several IDs in the trash begin with \(id ?? ""). Name more digits of the ID.")
         }
         let count = try documents.putBack(entry.id)
         if console.isJSON {
             return try console.emit(PlaceJSON(path: entry.path, id: entry.id.hex, count: count))
         }
         try console.say("\(Wording.oneLine(entry.path)) is back.")
+        if ofPath.count > 1, id == nil {
+            console.hint(
+                "The trash has \(ofPath.count - 1) more of this path: `ferry documents list --deleted` shows their IDs, for --id."
+            )
+        }
     }
 }

@@ -80,7 +80,7 @@ struct DocumentJSON: Encodable {
         id = entry.id.hex
         path = entry.path
         kind = entry.kind.rawValue
-        bytes = entry.byteCount
+        bytes = entry.byteCount ?? entry.formerByteCount
         modifiedMilliseconds = entry.modifiedMicroseconds.map { $0 / 1000 }
         state = entry.availability.word
         version = entry.version?.hex

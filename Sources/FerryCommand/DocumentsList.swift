@@ -70,6 +70,10 @@ struct DocumentsList: DatabaseCommand {
             for mirror in blocking { MirrorPage.warnStanding(mirror, console) }
             return try console.answer(deleted ? "The trash is empty." : "There are no documents here.")
         }
+        if deleted {
+            for line in TrashTable.lines(entries, console) { try console.answer(line) }
+            return try console.answer("\(Wording.count(entries.count, "document is", "documents are")) in the trash.")
+        }
         var table = TextTable("Name", "Size#", "Changed", "Where")
         let now = ReplicaEnvironment.live.clock.milliseconds()
         for entry in entries {
@@ -78,14 +82,37 @@ struct DocumentsList: DatabaseCommand {
                 entry.byteCount.map(Wording.bytes) ?? "",
                 entry.kind == .folder
                     ? "" : entry.modifiedMicroseconds.map { Wording.age(sinceMilliseconds: $0 / 1000, now: now) } ?? "",
-                entry.isDeleted ? "in the trash" : DocumentWords.place(of: entry, now: now))
+                DocumentWords.place(of: entry, now: now))
         }
         for line in table.lines(console.style) { try console.answer(line) }
         for mirror in blocking { MirrorPage.warnStanding(mirror, console) }
-        if deleted {
-            return try console.answer("\(Wording.count(entries.count, "document is", "documents are")) in the trash.")
-        }
         try console.answer("\(Wording.count(files.count, "document")), \(Wording.bytes(bytes)).")
+    }
+}
+
+/// The trash as a table. The IDs tell documents of the same path apart.
+enum TrashTable {
+    /// At least so many digits of an ID are shown.
+    private static let leastDigits = 8
+
+    static func lines(_ entries: [DocumentEntry], _ console: Console) -> [String] {
+        var table = TextTable("Name", "Size#", "Deleted", "ID")
+        let digits = digits(entries)
+        for entry in entries {
+            table.add(
+                Wording.oneLine(entry.path + (entry.kind == .folder ? "/" : "")),
+                entry.formerByteCount.map(Wording.bytes) ?? "",
+                entry.modifiedMicroseconds.map { Wording.dateAndTime($0 / 1000) } ?? "",
+                String(entry.id.hex.prefix(digits)))
+        }
+        return table.lines(console.style)
+    }
+
+    /// How many digits tell all IDs apart.
+    private static func digits(_ entries: [DocumentEntry]) -> Int {
+        var digits = leastDigits
+        while Set(entries.map { $0.id.hex.prefix(digits) }).count < entries.count { digits += 1 }
+        return digits
     }
 }
 

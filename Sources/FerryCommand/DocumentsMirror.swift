@@ -63,8 +63,10 @@ struct DocumentsMirror: DatabaseCommand {
         }
         let preference = prefer.flatMap(IntakeWriter.Preference.init) ?? .both
         let mirror = try mirrors.add(directory, preferring: preference, adopting: adopt)
-        let report = try mirrors.settle(
-            mirror, held: confirmDeletions ? .confirm : bringBack ? .bringBack : .ask)
+        let report = try ProgressBar.during(console) { progress in
+            try mirrors.settle(
+                mirror, held: confirmDeletions ? .confirm : bringBack ? .bringBack : .ask, progress: progress)
+        }
         guard let report else {
             throw FerryError(
                 .busy, "Another process keeps \(directory) in step at the moment. Nothing is to be done.",
@@ -264,7 +266,10 @@ struct MirrorSync {
         var hasNews = false
         for mirror in try mirrors.list() {
             do {
-                guard let report = try settles ? mirrors.settle(mirror) : mirrors.pass(mirror) else { continue }
+                let result = try ProgressBar.during(console) { progress in
+                    try settles ? mirrors.settle(mirror, progress: progress) : mirrors.pass(mirror, progress: progress)
+                }
+                guard let report = result else { continue }
                 if report.held > 0 { warn(MirrorPage.held(report.held, mirror, database).message, console) }
                 // The second pass, after the container's news, tells what is left.
                 if !settles { MirrorPage.warnBlocked(report, mirror, console) }

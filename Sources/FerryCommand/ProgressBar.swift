@@ -147,6 +147,7 @@ extension SyncProgress.Phase {
         case .checking: "Checking the file"
         case .comparing: "Comparing"
         case .examining: "Examining"
+        case .mirroring: "Mirroring"
         }
     }
 
@@ -156,7 +157,7 @@ extension SyncProgress.Phase {
         case .packing, .publishing, .replaying, .checking: "change"
         case .reading: "changeset"
         case .comparing: "row"
-        case .examining: "file"
+        case .examining, .mirroring: "file"
         }
     }
 }

@@ -206,48 +206,23 @@ struct StatusPage {
     /// For a device with the same changes, but without proof of equal rows: the difference, the reason, and advice.
     private func difference(_ device: StatusReport.Peer, _ style: Style) -> [String] {
         let name = labels[device.id]
-        var lines: [String] = []
-        let rows = device.differingRows ?? []
-        let states = (device.differing ?? []).filter { state in !rows.contains { equalBytes($0, state) } }
-        if !states.isEmpty {
-            lines.append(
-                style.red("\(name) has replayed the same changes and holds something else in \(Wording.list(states))."))
-        }
-        if !rows.isEmpty {
-            lines.append(
-                style.red("\(name) has replayed the same changes and shows other rows of \(Wording.list(rows))."))
-        }
+        let difference = report.difference(
+            from: device, named: name, database: " " + Wording.shellWord(database))
+        var lines = difference.problems.map(style.red)
         if let waiting = device.waitingTables, report.waitingTables.isEmpty {
             lines.append(
                 style.yellow("\(name) has replayed the same changes, and rows of \(Wording.list(waiting)) wait there.")
                     + " Its app shows them once it has synced.")
         }
-        if let schemas = device.differingSchemas {
+        if !difference.problems.isEmpty {
+            lines.append(difference.explanation)
+        } else if let schemas = device.differingSchemas {
             let which = "\(Wording.list(schemas)) by another schema"
             lines.append(
                 lines.isEmpty
                     ? style.yellow("\(name) has replayed the same changes, and has \(which).")
                         + " Rows are not compared there until both schemas are in line."
                     : "It has \(which): bring both in line, and sync.")
-        } else if let keys = device.differingByKeys {
-            lines.append(
-                "An index of \(Wording.list(keys)) counts with integer keys, which differ from device to device: tell rows "
-                    + "apart by a column of their own.")
-        } else if !lines.isEmpty {
-            let left = Set(report.exceptions.filter { $0.kind == .left }.map { exactKey($0.table) })
-            if !states.isEmpty, Set(states.map(exactKey)).isSubset(of: left) {
-                lines.append(
-                    "Rows of \(states.count == 1 ? "the table" : "these tables") went here without a deletion, when the table was dropped "
-                        + "or emptied, and others have them: see below.")
-            } else {
-                lines.append(
-                    (states.isEmpty
-                        ? ""
-                        : "One of the two databases is damaged, or lost rows with a table that was dropped or emptied "
-                            + "(`ferry status` there says so): ") + "run "
-                        + style.bold("ferry verify --deep \(Wording.shellWord(database))")
-                        + " here, and the same there.")
-            }
         }
         return lines
     }

@@ -31,6 +31,7 @@ struct SyncCommand: DatabaseCommand {
     @OptionGroup var output: OutputOptions
 
     func perform(_ console: Console) throws {
+        let start = ReplicaEnvironment.live.clock.milliseconds()
         let replica = try Replica(path: argument.database)
         path.apply(to: replica)
         var mirrors = MirrorSync()
@@ -48,6 +49,8 @@ struct SyncCommand: DatabaseCommand {
         if try mirrors.run(replica, of: argument.database, settles: false, console) {
             report.add(try replica.sync(isThorough: false))
         }
+        // The command's whole time: the mirrors take a part of it.
+        report.durationMilliseconds = ReplicaEnvironment.live.clock.milliseconds() - start
         if console.isJSON {
             let left = try Mirrors(replica).list().filter(\.leavesSomething).map { MirrorJSON($0) }
             try console.emit(

@@ -25,7 +25,8 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
     }
 
     func run(
-        _ sight: MirrorSight, _ waiting: Set<MirrorKey>, _ obstacles: DiskObstacles, _ report: inout MirrorReport
+        _ sight: MirrorSight, _ waiting: Set<MirrorKey>, _ obstacles: DiskObstacles, _ report: inout MirrorReport,
+        tell: (Int, Int) -> Void
     ) throws {
         let (entries, wanted) = (sight.entries, sight.wanted)
         let blocked = wanted.items.filter { obstacles.block($0.path) != nil }.map(\.key)
@@ -39,49 +40,112 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         report.conflicts = Set(wanted.items.filter { $0.key.rival != nil }.map(\.key.document)).count
         var known: [MirrorKey: MirrorEntry] = [:]
         for entry in entries { known[entry.key] = entry }
-        var new: [WantedItem] = []
-        for step in OutflowPlan(entries, wanted, waiting: waiting.union(unknown.map(\.key)).union(blocked)).steps {
-            if case .write(let item) = step {
-                new.append(item)
-                if new.count < Self.batch { continue }
-            }
-            try write(new, &known, &report)
-            new = []
-            if case .write = step { continue }
-            count(step, try performIfAllowed(step, &known), &report)
+        let plan = OutflowPlan(entries, wanted, waiting: waiting.union(unknown.map(\.key)).union(blocked))
+        var batch = OutflowBatch()
+        for (place, step) in plan.steps.enumerated() where !batch.add(step, known) {
+            tell(place - batch.steps.count, plan.steps.count)
+            try carryOut(batch.steps, &known, &report)
+            batch = OutflowBatch()
+            _ = batch.add(step, known)
         }
-        try write(new, &known, &report)
+        tell(plan.steps.count - batch.steps.count, plan.steps.count)
+        try carryOut(batch.steps, &known, &report)
     }
 
-    /// So many new files are made durable together, and get their entries in a single transaction. A file without an entry is recognized by
-    /// the file's bytes.
-    private static var batch: Int { 256 }
+    // MARK: Batches
 
-    /// Writes new files: all bytes first, then all names, then all entries.
-    private func write(
-        _ items: [WantedItem], _ known: inout [MirrorKey: MirrorEntry], _ report: inout MirrorReport
+    /// Above this number of incoming bytes no further file is replaced at once: the former files need room as well.
+    private static var maximumReplacedBytes: Int { 64 << 20 }
+
+    /// Carries out steps that touch different items: all bytes first, then all names, then all entries. A file without an entry is
+    /// recognized by the file's bytes.
+    private func carryOut(
+        _ steps: [OutflowStep], _ known: inout [MirrorKey: MirrorEntry], _ report: inout MirrorReport
     ) throws {
-        if items.isEmpty { return }
-        let present = try items.filter { item in
+        var rest = steps[...]
+        while !rest.isEmpty {
+            let staged = try stage(rest, known)
+            var notes = OutflowNotes()
+            do {
+                for (step, outcome) in zip(rest, staged) {
+                    count(step, try outcome ?? performIfAllowed(step, &known, &notes), &report)
+                }
+            } catch let error as FerryError {
+                // What was done is noted, so that the next pass does not begin anew. The thrown error tells more than an error about the notes.
+                try? finish(notes)
+                throw error
+            }
+            try finish(notes)
+            rest = rest.dropFirst(staged.count)
+        }
+    }
+
+    /// Writes the bytes of new and changed files into the mirror's own folder, durably.
+    /// - Returns: for each of the first steps, at least one, the outcome where the step is over by that.
+    private func stage(_ steps: ArraySlice<OutflowStep>, _ known: [MirrorKey: MirrorEntry]) throws -> [Outcome?] {
+        var (outcomes, names, replaced): ([Outcome?], [String], Int) = ([], [], 0)
+        for step in steps {
+            guard let (name, item, like) = incoming(step, known) else {
+                outcomes.append(nil)
+                continue
+            }
+            if replaced > Self.maximumReplacedBytes { break }
+            if case .replace(let key, _) = step, let old = known[key], try !isAtRest(old) {
+                outcomes.append(.later)
+                continue
+            }
             guard case .success(let source) = try base.source(of: item.content) else {
-                let left = DiskScan.Left(path: item.path.text, reason: "its bytes are not on this device yet")
-                count(.write(item), .missing(left), &report)
-                return false
+                outcomes.append(.missing(.init(path: item.path.text, reason: Self.absence(step))))
+                continue
             }
             do {
-                // A copy is as private as its document's own file.
-                let own = item.key.rival == nil ? nil : known[MirrorKey(document: item.key.document)]?.path
-                try disk.write(source, toWork: WorkName.new(item.version), item, like: own)
-                return true
+                try disk.write(source, toWork: name, item, like: like)
+                names.append(name)
+                outcomes.append(nil)
+                if case .replace = step {
+                    replaced += 1 + (try disk.item(at: DiskPath.work.appending(name))?.stamp.size ?? 0)
+                }
             } catch let error as FerryError where error.isOfRoom {
-                count(.write(item), .stuck(StuckItem(item.path.text, .unwritten)), &report)
-                return false
+                // The files replaced before may leave room.
+                if replaced > 0 { break }
+                outcomes.append(.stuck(StuckItem(item.path.text, .unwritten)))
             }
         }
-        try disk.synchronizeWork(present.map { WorkName.new($0.version) })
-        var written: [MirrorEntry] = []
-        for item in present { count(.write(item), try placeIfAllowed(item, &written), &report) }
-        try put(written, &known)
+        if !names.isEmpty { try disk.synchronizeWork(names) }
+        return outcomes
+    }
+
+    /// The file that a step brings: the name in the mirror's own folder, and the file with the rights for it.
+    private func incoming(
+        _ step: OutflowStep, _ known: [MirrorKey: MirrorEntry]
+    ) -> (name: String, item: WantedItem, like: DiskPath?)? {
+        switch step {
+        case .write(let item):
+            // A copy is as private as its document's own file.
+            let own = item.key.rival == nil ? nil : known[MirrorKey(document: item.key.document)]?.path
+            return (WorkName.new(item.version), item, own)
+        case .replace(let key, let item):
+            guard let old = known[key] else { return nil }
+            return (WorkName.out(item.key.document, old.version, item.version), item, old.path)
+        case .remove, .aside, .move, .makeFolder, .note, .removeFolder: return nil
+        }
+    }
+
+    private static func absence(_ step: OutflowStep) -> String {
+        if case .write = step { return "its bytes are not on this device yet" }
+        return "the bytes of its new version are not on this device yet"
+    }
+
+    /// Notes the items on the disk now, and removes files that left their places. The names are durable before: a name lost with the power
+    /// must not look like a deletion.
+    private func finish(_ notes: OutflowNotes) throws {
+        if notes.isEmpty { return }
+        try disk.synchronize()
+        try base.change { rows in
+            for entry in notes.entries { try rows.put(entry) }
+            for key in notes.forgotten { try rows.removeEntry(of: key) }
+        }
+        for (name, entry) in notes.leaving { try settle(name, entry) }
     }
 
     private func count(_ step: OutflowStep, _ outcome: Outcome, _ report: inout MirrorReport) {
@@ -107,11 +171,14 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
     }
 
     /// Performs a step, unless the system refuses the change of this one file or folder: all others go on.
-    private func performIfAllowed(_ step: OutflowStep, _ known: inout [MirrorKey: MirrorEntry]) throws -> Outcome {
+    private func performIfAllowed(
+        _ step: OutflowStep, _ known: inout [MirrorKey: MirrorEntry], _ notes: inout OutflowNotes
+    ) throws -> Outcome {
         do {
-            return try perform(step, &known)
+            return try perform(step, &known, &notes)
         } catch let error as FerryError where error.isRefusal {
             guard let path = Self.path(of: step, known) else { throw error }
+            if case .write(let item) = step { try disk.removeWork(WorkName.new(item.version)) }
             return .stuck(StuckItem(path.text, .unchanged))
         }
     }
@@ -125,41 +192,29 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         }
     }
 
-    private func perform(_ step: OutflowStep, _ known: inout [MirrorKey: MirrorEntry]) throws -> Outcome {
+    private func perform(
+        _ step: OutflowStep, _ known: inout [MirrorKey: MirrorEntry], _ notes: inout OutflowNotes
+    ) throws -> Outcome {
         switch step {
         case .remove(let key):
             guard let entry = known[key] else { return .later }
-            return try remove(entry, &known)
-        case .aside(let key): return try move(key, to: OutflowPlan.aside(key), &known)
-        case .move(let key, let path): return try move(key, to: path, &known)
-        case .makeFolder(let item): return try makeFolder(item, &known)
-        case .write: return .later
+            return try remove(entry, &known, &notes)
+        case .aside(let key): return try move(key, to: OutflowPlan.aside(key), &known, &notes)
+        case .move(let key, let path): return try move(key, to: path, &known, &notes)
+        case .makeFolder(let item): return try makeFolder(item, &known, &notes)
+        case .write(let item): return try place(item, &known, &notes)
         case .replace(let key, let item):
             guard let entry = known[key] else { return .later }
-            return try replace(entry, item, &known)
+            return try replace(entry, item, &known, &notes)
         case .note(let key, let version):
             guard var entry = known[key] else { return .later }
             entry.version = version
-            try put([entry], &known)
+            notes.put(entry, &known)
             return .done
         case .removeFolder(let key):
             guard let entry = known[key] else { return .later }
-            return try removeFolder(entry, &known)
+            return try removeFolder(entry, &known, &notes)
         }
-    }
-
-    /// Notes the items on the disk now. The names are durable before: a name lost with the power must not look like a deletion.
-    private func put(_ entries: [MirrorEntry], _ known: inout [MirrorKey: MirrorEntry]) throws {
-        if entries.isEmpty { return }
-        try disk.synchronize()
-        try base.change { rows in for entry in entries { try rows.put(entry) } }
-        for entry in entries { known[entry.key] = entry }
-    }
-
-    private func forget(_ key: MirrorKey, _ known: inout [MirrorKey: MirrorEntry]) throws {
-        try disk.synchronize()
-        try base.change { try $0.removeEntry(of: key) }
-        known[key] = nil
     }
 
     /// Whether a file has the stamp of the file's entry, and nobody writes to the file.
@@ -169,25 +224,17 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
 
     // MARK: Files
 
-    /// Gives a new file a name in the directory, unless the system refuses the name.
-    private func placeIfAllowed(_ item: WantedItem, _ entries: inout [MirrorEntry]) throws -> Outcome {
-        do {
-            return try place(item, &entries)
-        } catch let error as FerryError where error.isRefusal {
-            try disk.removeWork(WorkName.new(item.version))
-            return .stuck(StuckItem(item.path.text, .unchanged))
-        }
-    }
-
     /// Gives a new file a name in the directory.
-    private func place(_ item: WantedItem, _ entries: inout [MirrorEntry]) throws -> Outcome {
+    private func place(
+        _ item: WantedItem, _ known: inout [MirrorKey: MirrorEntry], _ notes: inout OutflowNotes
+    ) throws -> Outcome {
         let name = WorkName.new(item.version)
         let work = DiskPath.work.appending(name)
         guard let written = try disk.item(at: work), try disk.rename(work, to: item.path) else {
             try disk.removeWork(name)
             return .later
         }
-        entries.append(try entry(of: item, at: item.path, written.stamp))
+        notes.put(try entry(of: item, at: item.path, written.stamp), &known)
         return .done
     }
 
@@ -202,21 +249,15 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
             path: path, key: item.key, kind: .file, version: item.version, content: item.content, stamp: stamp)
     }
 
+    /// Puts a written file in the place of an old file.
     private func replace(
-        _ old: MirrorEntry, _ item: WantedItem, _ known: inout [MirrorKey: MirrorEntry]
+        _ old: MirrorEntry, _ item: WantedItem, _ known: inout [MirrorKey: MirrorEntry], _ notes: inout OutflowNotes
     ) throws -> Outcome {
-        guard try isAtRest(old) else { return .later }
-        guard case .success(let source) = try base.source(of: item.content) else {
-            return .missing(
-                .init(path: item.path.text, reason: "the bytes of its new version are not on this device yet"))
-        }
         let out = WorkName.out(item.key.document, old.version, item.version)
-        do {
-            try disk.write(source, toWork: out, item, like: old.path)
-        } catch let error as FerryError where error.isOfRoom {
-            return .stuck(StuckItem(item.path.text, .unwritten))
+        guard try isAtRest(old) else {
+            try disk.removeWork(out)
+            return .later
         }
-        try disk.synchronizeWork([out])
         guard let written = try disk.item(at: DiskPath.work.appending(out)) else { return .later }
         do {
             switch try disk.exchange(DiskPath.work.appending(out), with: old.path) {
@@ -232,8 +273,8 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
             if try disk.item(at: old.path)?.stamp.hasSameBytes(as: old.stamp) == true { try disk.removeWork(out) }
             throw error
         }
-        try put([try entry(of: item, at: old.path, written.stamp)], &known)
-        try settle(out, old)
+        notes.put(try entry(of: item, at: old.path, written.stamp), &known)
+        notes.leaving.append((out, old))
         return .done
     }
 
@@ -256,20 +297,22 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         try disk.removeWork(out)
     }
 
-    private func remove(_ entry: MirrorEntry, _ known: inout [MirrorKey: MirrorEntry]) throws -> Outcome {
+    private func remove(
+        _ entry: MirrorEntry, _ known: inout [MirrorKey: MirrorEntry], _ notes: inout OutflowNotes
+    ) throws -> Outcome {
         guard try isAtRest(entry) else {
             // A missing file needs no more steps: the next pass finds no file.
             return .later
         }
         let out = WorkName.out(entry.key.document, entry.version, nil)
         guard try disk.rename(entry.path, to: DiskPath.work.appending(out)) else { return .later }
-        try forget(entry.key, &known)
-        try settle(out, entry)
+        notes.forget(entry.key, &known)
+        notes.leaving.append((out, entry))
         return .done
     }
 
     private func move(
-        _ key: MirrorKey, to path: DiskPath, _ known: inout [MirrorKey: MirrorEntry]
+        _ key: MirrorKey, to path: DiskPath, _ known: inout [MirrorKey: MirrorEntry], _ notes: inout OutflowNotes
     ) throws -> Outcome {
         // A file new there since the plan belongs to a different document, or to a person.
         guard let entry = known[key], let before = try presentItem(entry) else { return .later }
@@ -283,7 +326,7 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         {
             moved[0].stamp = after.stamp
         }
-        try put(moved, &known)
+        for entry in moved { notes.put(entry, &known) }
         return .done
     }
 
@@ -297,26 +340,28 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
 
     // MARK: Folders
 
-    private func makeFolder(_ item: WantedItem, _ known: inout [MirrorKey: MirrorEntry]) throws -> Outcome {
+    private func makeFolder(
+        _ item: WantedItem, _ known: inout [MirrorKey: MirrorEntry], _ notes: inout OutflowNotes
+    ) throws -> Outcome {
         guard try disk.makeFolder(at: item.path), let made = try disk.item(at: item.path) else { return .later }
-        try put(
-            [
-                MirrorEntry(
-                    path: item.path, key: item.key, kind: .folder, version: item.version, content: .zero,
-                    stamp: made.stamp)
-            ], &known)
+        notes.put(
+            MirrorEntry(
+                path: item.path, key: item.key, kind: .folder, version: item.version, content: .zero,
+                stamp: made.stamp), &known)
         return .done
     }
 
-    private func removeFolder(_ entry: MirrorEntry, _ known: inout [MirrorKey: MirrorEntry]) throws -> Outcome {
+    private func removeFolder(
+        _ entry: MirrorEntry, _ known: inout [MirrorKey: MirrorEntry], _ notes: inout OutflowNotes
+    ) throws -> Outcome {
         guard try presentItem(entry) != nil else { return .later }
         if try disk.removeFolder(at: entry.path) {
-            try forget(entry.key, &known)
+            notes.forget(entry.key, &known)
             return .done
         }
         if entry.path.isBelow(.work) {
             // The rest in the folder is a person's: the folder gets a name where people see the files.
-            return try move(entry.key, to: WorkName.leftOver(entry.key.document), &known)
+            return try move(entry.key, to: WorkName.leftOver(entry.key.document), &known, &notes)
         }
         let isKept = known.values.contains { $0.path.isBelow(entry.path) }
         return .left(

@@ -1,6 +1,7 @@
 import FerryContainer
 import FerryCore
 import FerryDocuments
+import FerryEngine
 
 /// The documents and entries at one moment, and the look that the directory should have by then.
 struct MirrorSight {
@@ -31,6 +32,8 @@ package struct MirrorPass<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source 
     package var isConfirmed = false
     /// A file is read after so many milliseconds without a write.
     package var quietMilliseconds: Int64 = 200
+    /// Told of the files read, and of the steps of the directory.
+    package var progress: ProgressHandler?
 
     package init(_ disk: Disk, _ base: Base) {
         self.disk = disk
@@ -62,7 +65,9 @@ package struct MirrorPass<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source 
         report.blocked = present.wanted.items.compactMap { obstacles.block($0.path) }
             .filter { $0.obstacle != .closedFolder }.sorted { DiskPath($0.path) < DiskPath($1.path) }
         report.left += obstacles.idle(report.blocked)
-        try MirrorOutflow(disk, base).run(present, waiting, obstacles, &report)
+        try MirrorOutflow(disk, base).run(present, waiting, obstacles, &report) {
+            progress?(SyncProgress(phase: .mirroring, completed: $0, total: $1))
+        }
         return report
     }
 
@@ -124,6 +129,7 @@ package struct MirrorPass<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source 
             }
         }
         if quiet.isEmpty { return ([:], []) }
+        progress?(SyncProgress(phase: .mirroring, completed: 0, total: quiet.count))
         var (readings, refused): ([DiskPath: FileReading], Set<DiskPath>) = ([:], [])
         let results = try base.store(quiet.map { disk.source(at: $0.path) })
         for (item, result) in zip(quiet, results) {

@@ -52,6 +52,84 @@ final class ConflictsCommandTests: XCTestCase {
         XCTAssertNil(conflict["resolvedMilliseconds"])
     }
 
+    /// Tables are rebuilt on the phone, and all rows are deleted before Ferry looks: the rows went without a deletion.
+    private func emptyTablesOnThePhone(_ workshop: Workshop) throws {
+        try workshop.sql(
+            "b.sqlite",
+            """
+            PRAGMA foreign_keys = OFF;
+            BEGIN;
+            CREATE TABLE n(id TEXT PRIMARY KEY NOT NULL, v); INSERT INTO n SELECT * FROM fan; DROP TABLE fan;
+            ALTER TABLE n RENAME TO fan;
+            CREATE TABLE m(id INTEGER PRIMARY KEY, fan TEXT REFERENCES fan, boss INTEGER REFERENCES member);
+            INSERT INTO m SELECT * FROM member; DROP TABLE member; ALTER TABLE m RENAME TO member;
+            COMMIT; DELETE FROM member; DELETE FROM fan
+            """)
+        for database in ["b.sqlite", "a.sqlite", "b.sqlite"] { try workshop.succeed("sync", database) }
+    }
+
+    func testRowsThatAreNotHereComeBackOrGoEverywhere() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.fail("conflicts", "b.sqlite", "bring-back", status: 1, code: "nothingFound")
+        let tables = """
+            CREATE TABLE fan(id TEXT PRIMARY KEY NOT NULL, v);
+            CREATE TABLE member(id INTEGER PRIMARY KEY, fan TEXT REFERENCES fan, boss INTEGER REFERENCES member);
+            """
+        for database in ["a.sqlite", "b.sqlite"] { try workshop.sql(database, tables) }
+        try workshop.sql(
+            "a.sqlite",
+            """
+            INSERT INTO fan VALUES ('k', 1), ('l', NULL); UPDATE fan SET v = 2.5 WHERE id = 'l';
+            INSERT INTO member VALUES (9, 'k', NULL), (2, 'l', 9), (11, 'k', 2);
+            """)
+        for database in ["a.sqlite", "b.sqlite", "a.sqlite"] { try workshop.succeed("sync", database) }
+        let query =
+            "SELECT * FROM fan; SELECT m.fan, b.fan FROM member m LEFT JOIN member b ON b.id = m.boss ORDER BY 1, 2"
+        let rows = try workshop.sql("a.sqlite", query)
+        XCTAssertEqual(try workshop.sql("b.sqlite", query), rows)
+        try emptyTablesOnThePhone(workshop)
+        XCTAssertEqual(try workshop.sql("a.sqlite", query), rows)
+        XCTAssertEqual(try workshop.sql("b.sqlite", query), "")
+        let report = try workshop.succeed("conflicts", "b.sqlite", "bring-back", "--json").json()
+        let brought = try XCTUnwrap(report["tables"] as? [[String: Any]])
+        XCTAssertEqual(brought.compactMap { $0["table"] as? String }, ["fan", "member"])
+        XCTAssertEqual(brought.compactMap { $0["rows"] as? Int }, [2, 3])
+        XCTAssertEqual(brought.compactMap { $0["left"] as? Int }, [0, 0])
+        for database in ["b.sqlite", "a.sqlite", "b.sqlite"] { try workshop.succeed("sync", database) }
+        for database in ["a.sqlite", "b.sqlite"] {
+            XCTAssertEqual(try workshop.sql(database, query), rows, database)
+            XCTAssertTrue(try workshop.succeed("status", database).output.contains("Everything is in step."), database)
+        }
+        try emptyTablesOnThePhone(workshop)
+        try workshop.succeed("conflicts", "b.sqlite", "bring-back", "--delete")
+        for database in ["b.sqlite", "a.sqlite", "b.sqlite"] { try workshop.succeed("sync", database) }
+        for database in ["a.sqlite", "b.sqlite"] {
+            XCTAssertEqual(try workshop.sql(database, query), "", database)
+            XCTAssertTrue(try workshop.succeed("status", database).output.contains("Everything is in step."), database)
+        }
+    }
+
+    func testRowsOfADroppedTableComeBack() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        for database in ["a.sqlite", "b.sqlite"] {
+            try workshop.sql(database, "CREATE TABLE Fan(id TEXT PRIMARY KEY NOT NULL, Name)")
+        }
+        try workshop.sql("a.sqlite", "INSERT INTO Fan VALUES ('k', 'one'), ('l', 'two')")
+        for database in ["a.sqlite", "b.sqlite", "a.sqlite", "b.sqlite"] { try workshop.succeed("sync", database) }
+        try workshop.sql(
+            "b.sqlite",
+            "DROP TABLE Fan; CREATE TABLE Fan(id TEXT PRIMARY KEY NOT NULL, Name)")
+        for database in ["b.sqlite", "a.sqlite", "b.sqlite"] { try workshop.succeed("sync", database) }
+        XCTAssertEqual(try workshop.sql("b.sqlite", "SELECT count(*) FROM Fan"), "0\n")
+        try workshop.succeed("conflicts", "b.sqlite", "bring-back", "Fan")
+        for database in ["b.sqlite", "a.sqlite", "b.sqlite"] { try workshop.succeed("sync", database) }
+        for database in ["a.sqlite", "b.sqlite"] {
+            XCTAssertEqual(try workshop.sql(database, "SELECT * FROM Fan"), "k|one\nl|two\n")
+        }
+    }
+
     func testTheListIsNarrowedAndPaged() throws {
         let workshop = try disagreement()
         let all = try list(workshop).compactMap { $0["number"] as? Int }

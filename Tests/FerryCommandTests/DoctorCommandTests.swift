@@ -50,6 +50,40 @@ final class DoctorCommandTests: XCTestCase {
         XCTAssertEqual(summary(try findings(workshop, "a.sqlite")), [])
     }
 
+    /// A table is rebuilt, and its last rows are deleted before Ferry looks: they went without a deletion. Both devices say so.
+    func testRowsThatWentWithTheirTableAreNamedOnBothDevices() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.sql(
+            "a.sqlite", "CREATE TABLE fan(id TEXT PRIMARY KEY NOT NULL, v); INSERT INTO fan VALUES('k', 1)")
+        try workshop.sql("b.sqlite", "CREATE TABLE fan(id TEXT PRIMARY KEY NOT NULL, v)")
+        for database in ["a.sqlite", "b.sqlite", "a.sqlite"] { try workshop.succeed("sync", database) }
+        XCTAssertEqual(try workshop.sql("b.sqlite", "SELECT id FROM fan"), "k\n")
+        try workshop.sql(
+            "b.sqlite",
+            """
+            BEGIN; CREATE TABLE n(id TEXT PRIMARY KEY NOT NULL, v); INSERT INTO n SELECT * FROM fan; DROP TABLE fan;
+            ALTER TABLE n RENAME TO fan; COMMIT; DELETE FROM fan
+            """)
+        for database in ["b.sqlite", "a.sqlite", "b.sqlite"] { try workshop.succeed("sync", database) }
+        let undamaged = try findings(workshop, "a.sqlite", status: 65)
+        XCTAssertEqual(summary(undamaged), ["fault phone"])
+        XCTAssertTrue((undamaged.first?["advice"] as? String ?? "").hasPrefix("Nothing is damaged"), "\(undamaged)")
+        let emptied = try findings(workshop, "b.sqlite", status: 65)
+        XCTAssertEqual(summary(emptied), ["fault laptop", "warning table fan"])
+        for database in ["a.sqlite", "b.sqlite"] {
+            let page = try workshop.ferry("doctor", database).output
+            XCTAssertFalse(page.contains("Everything is well"), page)
+            XCTAssertFalse(try workshop.ferry("status", database).output.contains("verify --deep"))
+        }
+        let peers = try workshop.succeed("status", "a.sqlite", "--json").json()["devices"] as? [[String: Any]]
+        XCTAssertEqual(peers?.first?["leftTables"] as? [String], ["fan"])
+        // The row is written again: both devices agree.
+        try workshop.sql("b.sqlite", "INSERT INTO fan VALUES('k', 1)")
+        for database in ["b.sqlite", "a.sqlite", "b.sqlite"] { try workshop.succeed("sync", database) }
+        for database in ["a.sqlite", "b.sqlite"] { XCTAssertEqual(summary(try findings(workshop, database)), []) }
+    }
+
     func testADamagedSegmentOfAnotherDeviceIsNamedWithItsFile() throws {
         let workshop = try Workshop()
         try workshop.beginTwo()

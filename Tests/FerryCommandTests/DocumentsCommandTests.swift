@@ -508,6 +508,37 @@ final class DocumentsCommandTests: XCTestCase {
         try workshop.fail("documents", "move", "a.sqlite", "Scores", "renamed.md", status: 73, code: "nameTaken")
     }
 
+    /// Documents of the same path, deleted one after the other, are told apart, and each comes back.
+    func testTheTrashTellsDocumentsOfOnePathApart() throws {
+        let workshop = try two()
+        for text in ["first", "the second"] {
+            try write(workshop, "draft", text)
+            try workshop.succeed("documents", "put", "a.sqlite", "draft", "draft.md")
+            try workshop.succeed("documents", "remove", "a.sqlite", "draft.md")
+        }
+        for verb in ["get", "versions"] {
+            try workshop.fail(
+                "documents", verb, "a.sqlite", "draft.md", status: 1, code: "nothingFound",
+                mentioning: "2 of that path are in the trash")
+        }
+        let trash = try list(workshop, "a.sqlite", "--deleted").filter { $0["path"] as? String == "draft.md" }
+        XCTAssertEqual(Set(trash.compactMap { $0["bytes"] as? Int }), [5, 10])
+        let listing = try workshop.succeed("documents", "list", "a.sqlite", "--deleted").output
+        let first = try XCTUnwrap(trash.first { $0["bytes"] as? Int == 5 }?["id"] as? String)
+        for entry in trash {
+            let id = try XCTUnwrap(entry["id"] as? String)
+            XCTAssertTrue(listing.contains(id.prefix(8)), listing)
+        }
+        try workshop.fail(
+            "documents", "put-back", "a.sqlite", "draft.md", "--id", "zz", status: 1, code: "nothingFound")
+        try workshop.succeed("documents", "put-back", "a.sqlite", "draft.md", "--id", String(first.prefix(8)))
+        XCTAssertEqual(try workshop.succeed("documents", "get", "a.sqlite", "draft.md", "-o", "-").output, "first")
+        try workshop.succeed("documents", "remove", "a.sqlite", "draft.md")
+        let back = try workshop.succeed("documents", "put-back", "a.sqlite", "draft.md")
+        XCTAssertTrue(back.errors.contains("1 more of this path"), back.errors)
+        XCTAssertEqual(try workshop.succeed("documents", "get", "a.sqlite", "draft.md", "-o", "-").output, "first")
+    }
+
     func testVersionsConflictsAndSettling() throws {
         let workshop = try two()
         for (database, text) in [("a.sqlite", "by a"), ("b.sqlite", "by b")] {

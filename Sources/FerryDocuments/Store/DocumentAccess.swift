@@ -99,8 +99,15 @@ package struct DocumentAccess: Sendable {
 
     static func find(_ path: DocumentPath, _ tree: DocumentTree) throws -> DocumentID {
         guard let id = lookUp(path, tree) else {
-            throw FerryError(
-                .nothingFound, "There is no document “\(path)”. `ferry documents list` shows what is there.")
+            let former = tree.entries.count {
+                $0.isDeleted && !$0.isShown && formerPath(of: $0, tree) == path.names
+            }
+            let trash =
+                former == 0
+                ? "`ferry documents list` shows what is there."
+                : "\(former == 1 ? "One" : "\(former)") of that path \(former == 1 ? "is" : "are") in the trash: "
+                    + "`ferry documents list --deleted` shows the trash, and `put-back` brings a document back."
+            throw FerryError(.nothingFound, "There is no document “\(path)”. \(trash)")
         }
         return id
     }
@@ -125,6 +132,8 @@ package struct DocumentAccess: Sendable {
                     id: entry.id, path: path.joined(separator: "/"), name: entry.name, kind: .init(entry.kind),
                     version: entry.version, content: entry.kind == .folder ? nil : entry.content,
                     byteCount: entry.kind == .folder ? nil : entry.size,
+                    formerByteCount: entry.isDeleted && entry.kind != .folder
+                        ? try Self.formerByteCount(of: entry, connection) : nil,
                     modifiedMicroseconds: entry.modifiedMicroseconds, rivals: entry.rivals,
                     isDeleted: entry.isDeleted, wasDeletedElsewhere: try Self.wasDeleted(entry, connection),
                     misplacement: entry.misplacement.map { $0 == .cycle ? .cycle : .noFolder },
@@ -141,6 +150,13 @@ package struct DocumentAccess: Sendable {
             let shown = versions.first(where: { $0.id == entry.version })
         else { return true }
         return VersionHistory(versions).deletes(deletion, behind: shown)
+    }
+
+    /// The length of a deleted document's last version.
+    private static func formerByteCount(of entry: DocumentTree.Entry, _ connection: SQLConnection) throws -> Int? {
+        let versions = try DocumentTable(connection).versions(of: entry.id).filter { $0.content != nil }
+        let last = versions.max { VersionRow.isEarlier($0, $1) }
+        return try last?.content.flatMap { try ContentRows(connection).byteCount(of: $0) }
     }
 
     /// Where a deleted document was.

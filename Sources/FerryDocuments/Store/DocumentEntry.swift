@@ -27,7 +27,9 @@ public struct DocumentEntry: Hashable, Sendable, Identifiable {
     public let content: ContentID?
     /// In bytes; `nil` for folders, and for contents before the arrival of their row.
     public let byteCount: Int?
-    /// When the file was last written to, in microseconds since the Unix epoch.
+    /// Of a file in the trash: the length of its last version, in bytes; `nil` before the arrival of the content's row.
+    package let formerByteCount: Int?
+    /// When the file was last written to, in microseconds since the Unix epoch. In the trash: when the document was deleted.
     public let modifiedMicroseconds: Int64?
     /// The versions beside the shown version, the latest first. Not empty: the document has a conflict for somebody to
     /// settle.

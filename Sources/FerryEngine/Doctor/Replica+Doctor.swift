@@ -73,6 +73,7 @@ extension Replica {
             if let found = try place().examine() { report.add(found, of: try place().describe("")) }
             lost = examination.lost
             try MembershipExamination(replica: self).run(&report)
+            try AgreementExamination(replica: self).run(&report)
         } catch let error as FerryError where isMendable(error) {
             report.findings.removeAll { $0.subject == "folder" }
             report.add(

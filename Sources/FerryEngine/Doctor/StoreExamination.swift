@@ -107,6 +107,23 @@ struct StoreExamination {
                     advice: "Everything else goes on. Changes of both sides are kept, and meet once the reason is gone."
                 ))
         }
+        for (table, count) in try replica.store.status().left.sorted(by: { $0.key < $1.key }) {
+            let name = plainText(table)
+            report.add(
+                .init(
+                    .warning, "table \(name)",
+                    "\(DoctorReport.count(count, "row")) \(count == 1 ? "is" : "are") not here: the table was dropped or emptied without "
+                        + "a deletion. Other devices may have them, and a new file that joins gets them back.",
+                    advice:
+                        "`ferry conflicts … bring-back` brings them back, and with --delete deletes them everywhere."
+                ))
+        }
+        for policy in try replica.store.policies() where !policy.isApplied {
+            report.add(
+                .init(
+                    .warning, "database", "The policy “\(policy.word)” of “\(policy.target)” is not known here.",
+                    advice: "Changes of its table wait. Sync from an app that knows the policy, or update Ferry here."))
+        }
         for table in try replica.store.reading().waitingTables {
             report.add(.init(.warning, "table \(table.table)", table.problem, advice: WaitingTable.advice))
         }

@@ -69,6 +69,8 @@ struct TableComparison: Equatable {
     private(set) var meanings: Set<String> = []
     /// The tables with waiting rows on either device: their rows are not compared.
     private(set) var waiting: Set<String> = []
+    /// The tables of which the peer's rows went without a deletion.
+    private(set) var left: Set<String> = []
     /// True if any table is compared together with its rows.
     private(set) var isTold = false
 
@@ -89,6 +91,7 @@ struct TableComparison: Equatable {
                 isTold = isTold || tellsRows
                 if state != table.state { states.insert(name) }
             }
+            if theirs[table.leftToken] != nil { left.insert(name) }
             // A table on a single device is not compared.
             guard tellsRows, let shape = table.shape, let theirShape = theirs[table.shapeToken] else { continue }
             if table.waiting > 0 || theirs[table.waitingToken] != nil {

@@ -103,6 +103,7 @@ extension Replica {
                 differingRows: Self.names(standing.map { $0.tables.rows.subtracting($0.tables.states) }),
                 differingSchemas: Self.names(
                     standing.map { $0.kind == .differs ? $0.tables.schemas : $0.tables.meanings }),
+                leftTables: Self.names(standing.map { $0.tables.left.intersection($0.tables.states) }),
                 differingByKeys: Self.names(standing.map { $0.tables.rows.isEmpty ? [] : indexedByKeys }),
                 successors: successors[device]?.keys.sorted().map(\.description),
                 membership: gone.contains(device) ? roster.flatMap { MemberStanding(device, in: $0)?.membership } : nil)

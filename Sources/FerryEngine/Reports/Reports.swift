@@ -169,6 +169,8 @@ public struct StatusReport: Codable, Equatable, Sendable {
         package var differingRows: [String]?
         /// Tables with different schemas on the two devices, if this may be the reason; `nil` without any.
         package var differingSchemas: [String]?
+        /// The tables of `differing` of which rows went on the device without a deletion; `nil` without any.
+        package var leftTables: [String]?
         /// If rows differ: the tables with a UNIQUE index computed from integer keys, of which devices may show
         /// different rows; `nil` without any.
         package var differingByKeys: [String]?
@@ -414,12 +416,20 @@ public struct SyncProgress: Sendable {
         case comparing
         /// Examining the container's files. Units are files.
         case examining
+        /// Bringing a mirror and the documents into step. Units are files.
+        case mirroring
     }
 
     public var phase: Phase
     public var completed: Int
     /// `nil` if unknown yet.
     public var total: Int?
+
+    package init(phase: Phase, completed: Int, total: Int? = nil) {
+        self.phase = phase
+        self.completed = completed
+        self.total = total
+    }
 }
 
 public typealias ProgressHandler = @Sendable (SyncProgress) -> Void

@@ -60,6 +60,8 @@ struct HistoryReader {
     let table: String
     let objects: Set<ObjectID>
     private(set) var operations: [ObjectID: [LoggedOperation]] = [:]
+    /// Objects of which a snapshot has registers under a policy: the operations do not tell their values.
+    private(set) var incomplete: Set<ObjectID> = []
     private var count = 0
 
     init(table: String, objects: Set<ObjectID>) {
@@ -81,12 +83,41 @@ struct HistoryReader {
         }
     }
 
-    private mutating func note(_ operation: ObjectOperation, _ changes: TableChanges, _ changeset: Changeset) throws {
+    /// Gathers a snapshot's registers of the objects, as operations.
+    /// - Parameter names: the local names of columns, by folded name.
+    mutating func take(_ chunk: SnapshotChunk, columns names: [String: String]) throws {
+        for object in chunk.objects where objects.contains(object.id) {
+            for deletion in object.earlierDeletions + [object.deleted].compactMap({ $0 }) {
+                try add(LoggedOperation(stamp: deletion, sequence: 0, kind: .delete, values: []), to: object.id)
+            }
+            if let inserted = object.inserted {
+                try add(
+                    LoggedOperation(stamp: inserted, sequence: 0, kind: .insert, key: object.key?.copied, values: []),
+                    to: object.id)
+            }
+            for (column, cell) in zip(chunk.shapes[object.shape], chunk.cells(of: object)) {
+                if chunk.columns[column].isRegister {
+                    incomplete.insert(object.id)
+                    continue
+                }
+                let name = chunk.columns[column].name
+                let value = NamedValue(column: names[foldedName(name)] ?? name, value: cell.content.copied)
+                try add(
+                    LoggedOperation(stamp: cell.stamp, sequence: 0, kind: .update, values: [value]), to: object.id)
+            }
+        }
+    }
+
+    private mutating func add(_ operation: LoggedOperation, to object: ObjectID) throws {
         count += 1
         if count > Self.maximumOperations {
             throw FerryError(
                 .limitExceeded, "The logs hold more than \(Self.maximumOperations) changes of the row.")
         }
+        operations[object, default: []].append(operation)
+    }
+
+    private mutating func note(_ operation: ObjectOperation, _ changes: TableChanges, _ changeset: Changeset) throws {
         // Copied, because slices would hold the whole segment in memory.
         let stamp = Stamp(time: operation.time, device: changeset.device)
         var parts: [String: PolicyPart] = [:]
@@ -100,10 +131,10 @@ struct HistoryReader {
             parts[exactKey(name)] = part
             return NamedValue(column: name, value: WrittenValue.part(part).ownValue ?? .null)
         }
-        operations[operation.object, default: []].append(
+        try add(
             LoggedOperation(
                 stamp: stamp, sequence: changeset.sequence, kind: operation.kind, key: operation.key?.copied,
-                values: values, parts: parts))
+                values: values, parts: parts), to: operation.object)
     }
 
     /// The operations on an object, oldest first.

@@ -58,10 +58,9 @@ extension StatusReport {
                         message: "\(name) has the same changes and other rows of \(names)."))
             }
             if let problem = device.problem, let code = device.problemCode {
-                let passes: Set<FerryError.Code> = [.fileNotThereYet, .logCollected, .clockAhead, .olderState]
                 found.append(
                     Concern(
-                        kind: passes.contains(FerryError.Code(rawValue: code)) ? .late : .damage, device: name,
+                        kind: Concern.passes(FerryError.Code(rawValue: code)) ? .late : .damage, device: name,
                         message: "\(name): \(problem)", sinceMilliseconds: device.problemSinceMilliseconds))
             }
             if device.behind > 0, device.problem == nil {
@@ -99,6 +98,11 @@ extension StatusReport {
 }
 
 extension StatusReport.Concern {
+    /// True for a reason that mostly passes: files are late, or a clock is ahead.
+    static func passes(_ code: FerryError.Code) -> Bool {
+        [.fileNotThereYet, .logCollected, .clockAhead, .olderState].contains(code)
+    }
+
     /// Concerns, the worst first.
     package static func inOrder(_ found: [Self]) -> [Self] {
         let order: [Kind] = [

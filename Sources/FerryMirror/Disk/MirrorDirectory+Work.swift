@@ -31,12 +31,12 @@ extension MirrorDirectory {
         }
     }
 
-    /// Above this number of files, a single call for the whole disk makes the files durable. Each file alone would wait for the disk's
+    /// Above this number of files or folders, a single call for the whole disk makes them durable. Each alone would wait for the disk's
     /// journal.
-    private static let manyFiles = 8
+    static let manyItems = 8
 
     package func synchronizeWork(_ names: [String]) throws {
-        if names.count > Self.manyFiles, let folder = try walk.openFolder(.work),
+        if names.count > Self.manyItems, let folder = try walk.openFolder(.work),
             ferry_synchronize_disk(folder.number) == 0
         {
             return

@@ -315,6 +315,10 @@ package final class MirrorDirectory: MirrorDisk {
     }
 
     package func synchronize() throws {
+        if unsynchronized.count > Self.manyItems, ferry_synchronize_disk(walk.top.number) == 0 {
+            unsynchronized = []
+            return
+        }
         for path in unsynchronized.sorted() {
             // A folder removed again has no names to lose.
             guard let folder = try walk.openFolder(path) else { continue }

@@ -219,9 +219,11 @@ package struct Mirrors: Sendable {
     /// Brings a single mirror and the documents into step, once.
     /// - Returns: `nil` while a second process does so.
     /// - Throws: `mirrorMissing` for a missing, empty or foreign directory; `inputOutput`.
-    package func pass(_ mirror: MirrorRecord, held: HeldDeletions = .ask) throws -> MirrorReport? {
+    package func pass(
+        _ mirror: MirrorRecord, held: HeldDeletions = .ask, progress: ProgressHandler? = nil
+    ) throws -> MirrorReport? {
         do {
-            let report = try run(mirror, held)
+            let report = try run(mirror, held, progress)
             if let report {
                 try note(mirror, held: report.held, nil)
                 if report.held == 0 { try note(mirror, MirrorStanding(report)) }
@@ -234,13 +236,16 @@ package struct Mirrors: Sendable {
         }
     }
 
-    private func run(_ mirror: MirrorRecord, _ held: HeldDeletions) throws -> MirrorReport? {
+    private func run(
+        _ mirror: MirrorRecord, _ held: HeldDeletions, _ progress: ProgressHandler?
+    ) throws -> MirrorReport? {
         let directory = try open(mirror)
         return try MirrorMarker.locked(mirror.directory) {
             let base = StoreMirrorBase(replica, mirror.id)
             if held == .bringBack { try bringBack(mirror, directory) }
             var pass = MirrorPass(directory, base)
             pass.preference = mirror.preference
+            pass.progress = progress
             pass.isConfirmed = held == .confirm
             if !directory.tellsWriters { pass.quietMilliseconds = 2000 }
             return try pass.run()
@@ -349,13 +354,16 @@ package struct Mirrors: Sendable {
     /// Makes passes until nothing waits: files were quiet, and missing files were missing for long enough. Files open in programs for
     /// longer are left.
     /// - Returns: all passes together; `nil` while a second process works in the directory.
-    package func settle(_ mirror: MirrorRecord, held: HeldDeletions = .ask) throws -> MirrorReport? {
-        guard var report = try pass(mirror, held: held) else { return nil }
+    package func settle(
+        _ mirror: MirrorRecord, held: HeldDeletions = .ask, progress: ProgressHandler? = nil
+    ) throws -> MirrorReport? {
+        guard var report = try pass(mirror, held: held, progress: progress) else { return nil }
         let watcher = ChangeWatcher()
         let start = watcher.now
         while report.waiting > 0, start.duration(to: watcher.now) < .milliseconds(Self.settleMilliseconds) {
             _ = watcher.wait(timeoutMilliseconds: Self.pauseMilliseconds)
-            guard let next = try pass(mirror, held: held == .confirm ? .confirm : .ask) else { break }
+            guard let next = try pass(mirror, held: held == .confirm ? .confirm : .ask, progress: progress)
+            else { break }
             report.add(next)
         }
         return report

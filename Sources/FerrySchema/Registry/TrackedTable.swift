@@ -85,7 +85,7 @@ import FerrySQL
         self.columns = columns
         self.keyColumns = keyColumns
         isMapped = !identity.isKey
-        objectTable = "ferry_object_\(id)"
+        objectTable = Self.objectTable(id)
         beforeImageTable = "ferry_old_\(id)"
     }
 
@@ -231,6 +231,9 @@ import FerrySQL
     }
 
     package let objectTable: String
+
+    /// The table of states of a registered table.
+    package static func objectTable(_ number: Int) -> String { "ferry_object_\(number)" }
     package let beforeImageTable: String
 
     /// The number of a column, by local name or by travelling name.

@@ -138,12 +138,6 @@ struct UnseenWrites {
         try forget(state, key: table.isMapped ? state.key : [])
     }
 
-    /// The SQL condition for an object without a row because the row went with its table: changes are known, but no
-    /// insertion or deletion.
-    static let isLeft =
-        "shown = \(Visibility.none.rawValue) AND state IS NOT NULL "
-        + "AND instr('13579BDF', substr(hex(substr(state, 1, 1)), 2, 1)) = 0"
-
     private func forget(_ former: ObjectState, key: [FieldValue]) throws {
         var state = former
         // A row inserted again by the key is the same object.

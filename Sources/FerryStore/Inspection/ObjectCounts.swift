@@ -21,7 +21,7 @@ struct ObjectCounts {
 
     /// The number of objects without a row because their table was dropped or emptied without deletions.
     func left(in table: TrackedTable) throws -> Int {
-        try connection.count(Self.leftObjects(table))
+        try connection.count(ObjectState.leftCount(table.objectTable))
     }
 
     /// The number of objects to add to the living ones: retained rows of deleted objects. Living objects of a unified
@@ -31,9 +31,5 @@ struct ObjectCounts {
         SELECT sum((\(Visibility.way) NOT IN (\(Visibility.none.rawValue), \(Visibility.joined.rawValue)))
             - ("check" <> 0)) FROM \(table.objectTable) WHERE \(Visibility.anomalyCondition)
         """
-    }
-
-    static func leftObjects(_ table: TrackedTable) -> String {
-        "SELECT count(*) FROM \(table.objectTable) WHERE \(Visibility.apartCondition) AND \(UnseenWrites.isLeft)"
     }
 }

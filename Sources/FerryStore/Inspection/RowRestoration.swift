@@ -122,7 +122,9 @@ struct RowRestoration {
             }
         }
         let row =
-            state.shown.hasRow ? try update(local, state) : try insert(local, state, wish: state.kept.key ?? wish)
+            state.shown.hasRow
+            ? try update(local, state)
+            : try insert(local, state, wish: state.kept.key ?? (state.isLeft ? state.key.first : nil) ?? wish)
         return RestoredRow(
             table: table.localName, key: row.key, action: row.action,
             columns: row.columns.map { table.columns[$0].name },

@@ -40,8 +40,18 @@ struct ObjectState {
             && (shown == .anomalousRow || shown == .joined)
     }
 
-    /// True if the row went with its table (`UnseenWrites.isLeft`): changes are known, but no insertion or deletion.
+    /// True if the row went with its table (`UnseenWrites.leave`): changes are known, but no insertion or deletion.
     var isLeft: Bool { isStored && registers.inserted == nil && registers.deleted == nil }
+
+    /// The SQL condition of `isLeft`.
+    static let isLeftCondition =
+        "shown = \(Visibility.none.rawValue) AND state IS NOT NULL "
+        + "AND instr('13579BDF', substr(hex(substr(state, 1, 1)), 2, 1)) = 0"
+
+    /// The query for the number of objects in a table of objects whose rows went with their table.
+    static func leftCount(_ objectTable: String) -> String {
+        "SELECT count(*) FROM \(objectTable) WHERE \(Visibility.apartCondition) AND \(isLeftCondition)"
+    }
 
     /// The object's key here, or the wished key.
     var ownKey: FieldValue? { kept.key ?? (shown.hasRow ? key.first : nil) }

@@ -17,6 +17,10 @@ package struct TableDigests: Hashable, Sendable {
     package var waitingToken: UInt32
     /// Number of rows waiting for an equipped process.
     package var waiting = 0
+    /// The number of rows that went with their table, without a deletion, with its token.
+    package var leftToken: UInt32
+    /// Number of rows that went with their table.
+    package var left = 0
     /// The shape of the table's schema, with its token; `nil` if not computed yet.
     package var shapeToken: UInt32
     package var shape: UInt64?
@@ -54,6 +58,7 @@ package struct TableDigests: Hashable, Sendable {
         rowsToken = UInt32(truncatingIfNeeded: hash.adding(8))
         shapeToken = UInt32(truncatingIfNeeded: hash.adding(9))
         waitingToken = UInt32(truncatingIfNeeded: hash.adding(10))
+        leftToken = UInt32(truncatingIfNeeded: hash.adding(11))
     }
 
     /// The digests to publish, by token.
@@ -66,6 +71,7 @@ package struct TableDigests: Hashable, Sendable {
         for table in tables {
             if let rows = table.rows { all[table.rowsToken] = rows }
             if table.waiting > 0 { all[table.waitingToken] = UInt64(table.waiting) }
+            if table.left > 0 { all[table.leftToken] = UInt64(table.left) }
             if let shape = table.shape { all[table.shapeToken] = shape }
         }
         return all.count <= limit ? all : states
@@ -90,6 +96,7 @@ package struct TableDigests: Hashable, Sendable {
                 rows: digest.exceptions == 0 ? nil : Self.digest(digest.shown, digest.exceptions),
                 shape: digest.shape, identity: isOnly ? nil : try IdentityText.parse(entry.identity))
             table.waiting = waiting[entry.number] ?? 0
+            table.left = try connection.count(ObjectState.leftCount(TrackedTable.objectTable(entry.number)))
             tables.append(table)
         }
         return tables

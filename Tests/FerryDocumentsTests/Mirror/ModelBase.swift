@@ -115,8 +115,12 @@ final class ModelBase: MirrorBase, MirrorRows {
 
     static func content(_ number: UInt64) -> ContentID { ContentID(high: 7, low: number) }
 
+    /// How many transactions a mirror made.
+    private(set) var changes = 0
+
     func change<R>(_ body: (any MirrorRows) throws -> R) throws -> R {
         try between()
+        changes += 1
         let result = try body(self)
         finish()
         try between()

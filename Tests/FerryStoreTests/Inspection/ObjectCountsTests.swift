@@ -80,7 +80,7 @@ final class ObjectCountsTests: XCTestCase {
         let device = try device()
         try device.store.readAccess { access in
             for table in access.registry.tables.values {
-                for query in [ObjectCounts.difference(table), ObjectCounts.leftObjects(table)] {
+                for query in [ObjectCounts.difference(table), ObjectState.leftCount(table.objectTable)] {
                     let plan = try self.plan(access.connection, query)
                     XCTAssertTrue(
                         plan.hasPrefix("SEARCH \(table.objectTable) USING INDEX \(table.objectTable)_apart"), plan)
