@@ -38,6 +38,10 @@ final class BulkRowInserter {
     private let states: BulkStateInserter
     /// True if some foreign key refers to columns other than a mapped key.
     private let hasKeysByValue: Bool
+    /// True if an object's ID is derived from its key alone.
+    private let checksIDs: Bool
+    /// True if the key is a single column that stores bytes as they are.
+    private let keysAreBytes: Bool
     /// True by column for columns holding mapped keys, where a plain value refers to nothing.
     private let holdsKeys: [Bool]
     /// The columns whose unwritten value differs from device to device (`VaryingDefaults`).
@@ -88,6 +92,8 @@ final class BulkRowInserter {
         states = BulkStateInserter(access.objects(of: table.id), atOnce: access.newRowsAtOnce)
         hasKeysByValue = table.foreignKeys.contains { if case .mapped = $0.target { false } else { true } }
         holdsKeys = table.columns.map { $0.reference != nil }
+        checksIDs = !table.isMapped && !table.keyColumnIDs.isEmpty && !table.hasReferencesInKey
+        keysAreBytes = table.keyColumnIDs.count == 1 && table.columns[table.keyColumnIDs[0]].affinity == .blob
         affinities = table.columns.map(\.affinity)
         varyingDefaults = table.varyingDefaults
         highestKey = table.isMapped ? try access.keys(of: table.id).highestKey() : 0
@@ -150,14 +156,10 @@ final class BulkRowInserter {
         } else if insertion.key != nil {
             return .key
         }
-        if !keyPlaces.isEmpty {
-            var key: [FieldValue] = []
-            for place in keyPlaces {
-                guard let place, insertion.values[insertion.values.startIndex + place] != .null else { return .key }
-                key.append(insertion.values[insertion.values.startIndex + place])
-            }
-            if !table.hasReferencesInKey, !table.isID(insertion.object, ofKey: key) { return .key }
+        for place in keyPlaces {
+            guard let place, insertion.values[insertion.values.startIndex + place] != .null else { return .key }
         }
+        if checksIDs, !hasOwnID(insertion) { return .key }
         if try hasKeysByValue && !targetsAreShown(insertion) { return .missingTarget }
         guard let statement, try bind(insertion, wish, to: statement) else { return .missingTarget }
         let check = objects.checks.check(
@@ -175,6 +177,17 @@ final class BulkRowInserter {
                 object: insertion.object, stamp: insertion.stamp, values: insertion.values, key: insertion.key,
                 check: check))
         return nil
+    }
+
+    /// True if an object has the ID of its key (`StoreAccess.keyRefusal`). A key of 16 bytes is the ID itself.
+    private func hasOwnID(_ insertion: Insertion) -> Bool {
+        let first = insertion.values.startIndex
+        if keysAreBytes, let place = keyPlaces[0], case .blob(let bytes) = insertion.values[first + place],
+            ObjectID(bytes: bytes) == insertion.object
+        {
+            return true
+        }
+        return table.isID(insertion.object, ofKey: keyPlaces.compactMap { $0.map { insertion.values[first + $0] } })
     }
 
     /// Binds a row behind the waiting rows.
