@@ -12,8 +12,8 @@ struct ConflictsBringBack: DatabaseCommand {
             them as “not here”. Their values are read from the logs and snapshots in the container. The rows come back as \
             ordinary changes that the next sync sends. With --delete they are deleted again, which deletes them on all devices.
 
-            JSON: {"tables": [{"table", "rows", "left", "reason"}], "gaps": [{"device", "reason"}]}. "rows" came back, or \
-            were deleted; "left" are still not here, and "reason" says why of the first.
+            JSON: {"tables": [{"table", "rows", "unsettled", "reason"}], "gaps": [{"device", "reason"}]}. "rows" came back, or \
+            were deleted; "unsettled" are still not here, and "reason" says why of the first.
 
             Examples:
               ferry conflicts music.sqlite bring-back

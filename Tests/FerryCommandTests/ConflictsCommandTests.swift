@@ -95,7 +95,7 @@ final class ConflictsCommandTests: XCTestCase {
         let brought = try XCTUnwrap(report["tables"] as? [[String: Any]])
         XCTAssertEqual(brought.compactMap { $0["table"] as? String }, ["fan", "member"])
         XCTAssertEqual(brought.compactMap { $0["rows"] as? Int }, [2, 3])
-        XCTAssertEqual(brought.compactMap { $0["left"] as? Int }, [0, 0])
+        XCTAssertEqual(brought.compactMap { $0["unsettled"] as? Int }, [0, 0])
         for database in ["b.sqlite", "a.sqlite", "b.sqlite"] { try workshop.succeed("sync", database) }
         for database in ["a.sqlite", "b.sqlite"] {
             XCTAssertEqual(try workshop.sql(database, query), rows, database)

@@ -103,6 +103,11 @@ private final class Scenario {
         try hold("conflicts show", ["conflicts", "b.sqlite", "show", numbers[0]])
         try hold("conflicts show", ["conflicts", "b.sqlite", "show", "song_genre", "2", "1"])
         try hold("conflicts restore", ["conflicts", "b.sqlite", "restore", numbers[0]])
+        let fan = "CREATE TABLE fan(id TEXT PRIMARY KEY NOT NULL)"
+        try workshop.sql("b.sqlite", fan + "; INSERT INTO fan VALUES ('k')")
+        try workshop.succeed("sync", "b.sqlite")
+        try workshop.sql("b.sqlite", "DROP TABLE fan; " + fan)
+        try hold("conflicts bring-back", ["conflicts", "b.sqlite", "bring-back"])
         try hold("conflicts resolve", ["conflicts", "b.sqlite", "resolve", numbers[1]])
         try hold("conflicts list", ["conflicts", "b.sqlite", "list", "--resolved"])
         try hold("restore", ["restore", "a.sqlite", "song", "1", "--at", "0s", "--dry-run"])

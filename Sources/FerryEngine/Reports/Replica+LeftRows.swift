@@ -12,6 +12,11 @@ package struct LeftRowsReport: Codable, Equatable, Sendable {
         package var left = 0
         /// Why the first of them is not here; `nil` without any.
         package var reason: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case table, rows, reason
+            case left = "unsettled"
+        }
     }
 
     package var tables: [Table]
