@@ -24,7 +24,10 @@ extension CaptureHistory {
             if moved.isEmpty { continue }
             for track in moved.sorted(by: { $0.object < $1.object }) {
                 let stored = track.isFresh ? nil : try formerOwners.key(of: track.object, table, perhaps: track.key[0])
-                let last = track.isDeleted && table.hasUncheckedReferences ? [track.key[0]] : []
+                // ON UPDATE CASCADE records the rows that follow another object to this key before that object displaces this one.
+                let isDisplaced =
+                    ledger.holder(of: track.key[0], in: table.id).map { $0.object != track.object } ?? false
+                let last = track.isDeleted && (table.hasUncheckedReferences || isDisplaced) ? [track.key[0]] : []
                 for key in Self.distinct(track.formerKeys + (stored.map { [$0] } ?? []) + last) {
                     guard track.isDeleted || track.key[0] != key else { continue }
                     let isReferred =

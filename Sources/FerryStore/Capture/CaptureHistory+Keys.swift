@@ -174,7 +174,7 @@ extension CaptureHistory {
             let isReserved =
                 state.isStored || ledger.reservations.contains { $0.table == table.id && $0.object == track.object }
             guard isReserved, state.registers.newest == nil, state.key.isEmpty,
-                try states.object(forKey: track.key[0]) == nil
+                try states.object(forKey: track.key[0]) == nil, try !isPassing(track.key[0], in: table)
             else { continue }
             state.key = track.key
             try states.save(state)
@@ -188,6 +188,7 @@ extension CaptureHistory {
             guard tracks[table]?[object]?.keepsKey ?? true else { continue }
             // The key may have a new owner since.
             if ledger.holder(of: key, in: table)?.object != object { continue }
+            if try isPassing(key, in: registry[table]) { continue }
             let states = access.objects(of: table)
             // The state of the former owner may not be written yet. A table that refers to another may come before it, in a circle.
             if let former = try states.object(forKey: key), former != object { try states.releaseKey(of: former) }
@@ -196,6 +197,14 @@ extension CaptureHistory {
             try states.save(state)
         }
         ledger.removeReservations { tracks[$0.table]?[$0.object] == nil }
+    }
+
+    /// True if only passing values of a flush meant a reserved key, such as 0: the app's word for "none". A row that still refers by
+    /// the key breaks its foreign key, and the key is packed again as a plain value. Saved, the reservation would turn later zeros into
+    /// references. The key's own row may be there, with its record in the next flush.
+    private func isPassing(_ key: FieldValue, in table: TrackedTable) throws -> Bool {
+        if KeyReservations.isReservable(key, in: table) || ledger.isLeftPlaceholder(key, in: table.id) { return false }
+        return try access.reader(of: table.id).read([key]) == nil
     }
 
     mutating func insertedObject(

@@ -144,6 +144,7 @@ struct CaptureHistory {
             guard let object = try self.object(table, [note.value]) else {
                 // A trigger that the app made later runs before Ferry's, and has moved the new row. The record of the insertion follows.
                 movedBefore[table.id, default: []].insert([note.value])
+                ledger.fulfill(note.key[0], in: table.id)
                 var insertion = note
                 insertion.event = .insert
                 return try take(insertion)

@@ -35,7 +35,8 @@ struct KeyLedger {
 
     private var holders: [Int: KeyHolders] = [:]
     private var freed: [Int: Set<FieldValue>] = [:]
-    private var announced: [Int: [FieldValue: FieldValue]] = [:]
+    /// The former keys of the objects that will get a key, in the order in which they get it.
+    private var announced: [Int: [FieldValue: [FieldValue]]] = [:]
     private var leftPlaceholders: [Int: Set<FieldValue>] = [:]
     private var unmadeObjects: Set<ObjectID> = []
     private var unmade: [Int: [UnmadeKey]] = [:]
@@ -73,16 +74,20 @@ struct KeyLedger {
     /// Announces that a later pending change gives a key to the object with the key `former`. ON UPDATE CASCADE records
     /// the children's change before the parent's, so children mention a key nobody has yet.
     mutating func announce(_ key: FieldValue, in table: Int, for former: FieldValue) {
-        announced[table, default: [:]][key] = former
+        announced[table, default: [:]][key, default: []].append(former)
     }
 
-    /// The present key of the object that a later pending change gives a key to; `nil` for a key not announced.
+    /// The present key of the object that the next pending change of a key gives the key to; `nil` for a key not announced.
     func announcement(of key: FieldValue, in table: Int) -> FieldValue? {
-        announced[table]?[key].flatMap { $0 == key ? nil : $0 }
+        announced[table]?[key]?.first.flatMap { $0 == key ? nil : $0 }
     }
 
-    /// Ends an announcement: its pending change is read.
-    mutating func fulfill(_ key: FieldValue, in table: Int) { announced[table]?[key] = nil }
+    /// Ends a key's first announcement: its pending change is read.
+    mutating func fulfill(_ key: FieldValue, in table: Int) {
+        guard var formers = announced[table]?[key] else { return }
+        formers.removeFirst()
+        announced[table]?[key] = formers.isEmpty ? nil : formers
+    }
 
     // MARK: Objects without a row
 

@@ -111,4 +111,66 @@ final class ReplacedRowTests: XCTestCase {
         XCTAssertEqual(try device.query("SELECT * FROM t"), ["b|1"])
         try assertInOrder(device)
     }
+
+    /// Two rows get the same key, one after the other, and the second replaces the first. SQLite records what follows by ON UPDATE
+    /// CASCADE before the row itself.
+    func testRowsThatFollowTheSecondOfTwoRowsToOneKeyBelongToThatOne() throws {
+        let schema = TestSchema(
+            name: "visits",
+            sql: """
+                CREATE TABLE place(id INTEGER PRIMARY KEY NOT NULL, title TEXT) WITHOUT ROWID;
+                CREATE TABLE visit(
+                    place INTEGER NOT NULL REFERENCES place(id) ON DELETE CASCADE ON UPDATE CASCADE,
+                    day INTEGER NOT NULL, note TEXT, PRIMARY KEY(place, day));
+                """)
+        for isSent in [false, true] {
+            for first in ["", "INSERT INTO visit VALUES (1, 3, 'first');", "INSERT INTO visit VALUES (1, 4, 'first');"]
+            {
+                let (device, other) = (try TestDevice(1, schema), try TestDevice(2, schema))
+                try device.run(
+                    "INSERT INTO place VALUES (1, 'a'), (5, 'b'); \(first) INSERT INTO visit VALUES (5, 3, 'second')")
+                if isSent { try device.flush() }
+                try device.run("UPDATE OR REPLACE place SET id = 0")
+                try device.flush()
+                try other.receive(device)
+                for each in [device, other] {
+                    XCTAssertEqual(
+                        try each.query("SELECT title, note FROM place JOIN visit ON place = id"), ["b|second"])
+                    try assertInOrder(each)
+                    XCTAssertEqual(try each.store.verify(deep: true).differences.map(\.problem), [])
+                }
+            }
+        }
+    }
+
+    /// One key is given to two rows in turn: each row's followers know it by the row that is about to get it.
+    func testRowsThatFollowRowsToAKeyThatTwoOfThemGetInTurn() throws {
+        let schema = TestSchema(
+            name: "visits",
+            sql: """
+                CREATE TABLE place(id INTEGER PRIMARY KEY, title TEXT);
+                CREATE TABLE visit(
+                    place INTEGER NOT NULL REFERENCES place(id) ON UPDATE CASCADE,
+                    day INTEGER NOT NULL, note TEXT, PRIMARY KEY(place, day));
+                """)
+        let (device, other) = (try TestDevice(1, schema), try TestDevice(2, schema))
+        try device.run(
+            "INSERT INTO place VALUES (5, 'a'), (6, 'b'); INSERT INTO visit VALUES (5, 3, 'a'), (6, 3, 'b'), (6, 4, 'b')"
+        )
+        try device.flush()
+        try device.run(
+            "UPDATE place SET id = 9 WHERE id = 5; UPDATE place SET id = 7 WHERE id = 9; UPDATE place SET id = 9 WHERE id = 6"
+        )
+        try device.flush()
+        try other.receive(device)
+        for each in [device, other] {
+            XCTAssertEqual(
+                try each.query("SELECT title, day, note FROM place JOIN visit ON place = id ORDER BY 1, 2"),
+                ["a|3|a", "b|3|b", "b|4|b"])
+            XCTAssertEqual(try each.store.verify(deep: true).differences.map(\.problem), [])
+        }
+        XCTAssertEqual(try device.query("SELECT kind FROM ferry_conflict"), [])
+        try assertInOrder(device)
+        try assertInOrder(other)
+    }
 }

@@ -236,6 +236,52 @@ final class BrokenKeyStoryTests: XCTestCase {
         }
     }
 
+    /// The row under 0 has another integer on the second device, so the app can write both roads there. Elsewhere they have one key.
+    func testAReferenceToARowUnderZeroAndNothingAreOneWhereBothAreWritten() throws {
+        for order in ["1: pass 2", "3: pass 2 1"] {
+            try assertHolds(
+                Self.roads,
+                """
+                1: INSERT INTO place VALUES (0, 'x')
+                1: pass
+                2: INSERT INTO road VALUES (5, 0, 1)  -- foreign keys off
+                2: pass 1
+                2: INSERT INTO road SELECT 5, id, 2 FROM place  -- foreign keys off
+                2: pass
+                \(order)
+                2: UPDATE road SET length = 3
+                """)
+        }
+    }
+
+    /// Zero stands in a row only for a moment: it is nothing on every device when it comes again.
+    func testAPassingReferenceToNothingLeavesNothingBehind() throws {
+        let schema = TestSchema(
+            name: "people",
+            sql: """
+                CREATE TABLE person(id INTEGER PRIMARY KEY, name TEXT, boss INTEGER REFERENCES person ON DELETE SET NULL);
+                """)
+        for passing in [
+            "INSERT INTO person VALUES (1, 'a', 0); UPDATE person SET boss = 1",
+            "INSERT INTO person VALUES (1, 'a', 1), (2, 'b', 0); DELETE FROM person WHERE id = 2",
+            "INSERT INTO person VALUES (1, 'a', 0), (0, 'b', 1); UPDATE person SET boss = 1; DELETE FROM person WHERE id = 0",
+        ] {
+            for author in [1, 2] {
+                try assertHolds(
+                    schema,
+                    """
+                    1: \(passing)  -- foreign keys off
+                    1: pass
+                    2: pass 1
+                    \(author): UPDATE person SET boss = 0  -- foreign keys off
+                    \(author): pass
+                    1: pass 2
+                    2: pass 1
+                    """)
+            }
+        }
+    }
+
     /// Rows under 0 of two devices are two things where foreign keys hold, whatever refers to them.
     func testRowsUnderZeroStayTwoWhereForeignKeysHold() throws {
         let (a, b) = (try TestDevice(1, Self.covers), try TestDevice(2, Self.covers))
