@@ -24,7 +24,10 @@ struct AgreementExamination {
 
     /// Adds why a log cannot be read further, where no file or head was found guilty.
     private func reportProblem(of device: StatusReport.Peer, _ name: String, _ report: inout DoctorReport) {
-        guard let problem = device.problem, let code = device.problemCode else { return }
+        // `ContainerExamination` tells of a log with two ends, under the name of the device that read the other one.
+        guard let problem = device.problem, let code = device.problemCode,
+            code != FerryError.Code.deviceForked.rawValue
+        else { return }
         let subjects = [name, device.name, device.id]
         let isTold = report.findings.contains { $0.severity != .note && subjects.contains($0.subject) }
         if isTold { return }

@@ -230,7 +230,10 @@ final class SnapshotStoryTests: XCTestCase {
             _ = try b.store.republishRows(isLast: true, counting: [a.id], encode: b.encode)
             try a.receive(b)
             try sameSong(a, b, expecting: rows)
-            XCTAssertEqual(try a.store.statePosition().digests, try b.store.statePosition().digests, "\(isLater)")
+            // A device also tells how many rows it knows without their insertion. No device compares that.
+            let left = TableDigests(name: "song", state: (0, 0)).leftToken
+            let told = try [a, b].map { try $0.store.statePosition().digests.filter { $0.key != left } }
+            XCTAssertEqual(told[0], told[1], "\(isLater)")
         }
     }
 
