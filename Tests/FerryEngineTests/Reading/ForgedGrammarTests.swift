@@ -117,7 +117,9 @@ final class ForgedGrammarTests: XCTestCase {
                         try connection.execute(
                             "INSERT OR IGNORE INTO \"my tag\" SELECT id, '\(word)', \(writes) FROM song LIMIT 1")
                     }
-                    if grammar.chance.oneIn(4) { try connection.execute("DELETE FROM setting WHERE name IN ('Sea', '')") }
+                    if grammar.chance.oneIn(4) {
+                        try connection.execute("DELETE FROM setting WHERE name IN ('Sea', '')")
+                    }
                 }
                 _ = try replica.sync()
             }

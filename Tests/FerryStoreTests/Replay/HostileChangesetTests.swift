@@ -171,7 +171,8 @@ final class HostileChangesetTests: XCTestCase {
                 shapes: [Array(insertion.columns.indices)],
                 operations: [
                     ObjectOperation(
-                        object: insertion.object, kind: .insert, time: time, key: insertion.key, shape: 0, firstValue: 0)
+                        object: insertion.object, kind: .insert, time: time, key: insertion.key, shape: 0, firstValue: 0
+                    )
                 ], values: insertion.values)
             return Changeset(
                 device: DeviceID(high: 0, low: 7), sequence: UInt64(number) + 1, time: time, context: VersionVector(),
@@ -196,7 +197,10 @@ final class HostileChangesetTests: XCTestCase {
     func testAReferenceInAPlainColumnIsNothing() throws {
         let reference = FieldValue.reference(ObjectID(high: 7, low: 7))
         let devices = try devices(after: [
-            ("place", ["name", "must"], ObjectID(high: 7, low: 1), .integer(1), [reference, .text(Array("x".utf8)[...])]),
+            (
+                "place", ["name", "must"], ObjectID(high: 7, low: 1), .integer(1),
+                [reference, .text(Array("x".utf8)[...])]
+            ),
             ("place", ["name", "must"], ObjectID(high: 7, low: 2), .integer(2), [.null, reference]),
         ])
         try assertAlike(devices)

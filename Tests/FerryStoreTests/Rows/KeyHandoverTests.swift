@@ -210,12 +210,14 @@ final class KeyHandoverTests: XCTestCase {
 
     func testARowThatReplacedAnotherUnderItsKeyIsDeleted() throws {
         let device = try TestDevice(1, .loose)
-        try device.run("INSERT INTO tag(id, name) VALUES (5, 'b'), (6, 'A'); INSERT INTO song_tag(song, tag) VALUES (4, 5)")
+        try device.run(
+            "INSERT INTO tag(id, name) VALUES (5, 'b'), (6, 'A'); INSERT INTO song_tag(song, tag) VALUES (4, 5)")
         try device.flush()
         for key in [6, 1] {
             try device.run("INSERT OR IGNORE INTO tag(id, name) VALUES (1, 'A'), (5, 'b')")
             try device.flush()
-            try device.run("UPDATE OR REPLACE tag SET id = 5, name = NULL WHERE id = \(key); DELETE FROM tag WHERE id = 5")
+            try device.run(
+                "UPDATE OR REPLACE tag SET id = 5, name = NULL WHERE id = \(key); DELETE FROM tag WHERE id = 5")
             try device.flush()
             XCTAssertEqual(try Oracle(.loose).complaints(about: device), [])
         }
