@@ -17,7 +17,8 @@ extension AnomalyReason {
             case .takenKey: return "its key is taken by another row"
             case .unknownKey: return "what identifies its row is not known"
             case .convertedKey:
-                return "the key's column would store another value here; the row is shown once both devices have one schema"
+                return
+                    "the key's column would store another value here; the row is shown once both devices have one schema"
             case .otherID: return "it has the ID of another key: a device with another schema wrote it, or no Ferry"
             }
         case .heldBack: return "deleted, but other rows still refer to it"

@@ -79,7 +79,11 @@ struct RegionWriter {
         var wishing: [RegionObject] = []
         var reserved: [RegionObject] = []
         for object in appearing where object.table.isMapped {
-            if KeyReservations.reservedKey(of: object.state) == nil { wishing.append(object) } else { reserved.append(object) }
+            if KeyReservations.reservedKey(of: object.state) == nil {
+                wishing.append(object)
+            } else {
+                reserved.append(object)
+            }
         }
         for object in reserved + wishing {
             if let former = try assignKey(object) { moves.append((object, former)) }

@@ -128,7 +128,8 @@ struct StoreVerification {
     ) throws {
         for table in stored.tables {
             guard let place = schema.place(of: table.table.name), !schema.tables[place].isGiven else { continue }
-            for object in table.objects where object.plain.inserted != nil && (object.shown.hasRow || object.shown == .joined) {
+            for object in table.objects
+            where object.plain.inserted != nil && (object.shown.hasRow || object.shown == .joined) {
                 if try identity.isOwn(object.plain, in: schema.tables[place]) { continue }
                 let key = object.key.isEmpty ? object.plain.id.description : RowComparison.text(object.key)
                 report.add(
