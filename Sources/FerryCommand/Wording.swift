@@ -1,3 +1,4 @@
+import Ferry
 import Foundation
 
 /// Numbers, times and lists as people write them. English, and the same in every locale.
@@ -32,10 +33,7 @@ enum Wording {
     }
 
     /// `a`, `a and b`, `a, b and c`.
-    static func list(_ words: [String]) -> String {
-        guard let last = words.last, words.count > 1 else { return words.first ?? "" }
-        return words.dropLast().joined(separator: ", ") + " and " + last
-    }
+    static func list(_ words: [String]) -> String { listed(words) }
 
     /// `40 ms`, `1.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`.
     static func duration(_ seconds: Double) -> String {

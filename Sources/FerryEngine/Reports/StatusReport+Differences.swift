@@ -25,20 +25,20 @@ extension StatusReport {
         var difference = Difference()
         if !states.isEmpty {
             difference.problems.append(
-                "\(subject ?? name) has replayed the same changes and holds something else in \(Self.list(states)).")
+                "\(subject ?? name) has replayed the same changes and holds something else in \(listed(states)).")
         }
         if !rows.isEmpty {
             difference.problems.append(
-                "\(subject ?? name) has replayed the same changes and shows other rows of \(Self.list(rows)).")
+                "\(subject ?? name) has replayed the same changes and shows other rows of \(listed(rows)).")
         }
         if difference.problems.isEmpty { return difference }
         if let schemas = device.differingSchemas {
             difference.isOfSchemas = true
-            difference.explanation = "It has \(Self.list(schemas)) by another schema: bring both in line, and sync."
+            difference.explanation = "It has \(listed(schemas)) by another schema: bring both in line, and sync."
         } else if let keys = device.differingByKeys {
             difference.isOfSchemas = true
             difference.explanation =
-                "An index of \(Self.list(keys)) counts with integer keys, which differ from device to device: tell rows "
+                "An index of \(listed(keys)) counts with integer keys, which differ from device to device: tell rows "
                 + "apart by a column of their own."
         } else {
             difference.explanation = explanation(states, device, name, database)
@@ -57,27 +57,22 @@ extension StatusReport {
         let lost = states.filter { here.contains(exactKey($0)) }
         if !lost.isEmpty {
             sentences.append(
-                "Rows of \(Self.list(lost)) went here without a deletion, when the table was dropped or emptied, and others "
+                "Rows of \(listed(lost)) went here without a deletion, when the table was dropped or emptied, and others "
                     + "have them. `ferry status` counts them (“not here”). `ferry conflicts … bring-back` here brings them "
                     + "back, and with --delete deletes them everywhere.")
         }
         let lacked = states.filter { there.contains(exactKey($0)) }
         if !lacked.isEmpty {
             sentences.append(
-                "Nothing is damaged: rows of \(Self.list(lacked)) went on \(name) without a deletion, when the table was dropped "
+                "Nothing is damaged: rows of \(listed(lacked)) went on \(name) without a deletion, when the table was dropped "
                     + "or emptied there. `ferry conflicts … bring-back` there brings them back, and with --delete deletes them everywhere."
             )
         }
         if !open.isEmpty {
             sentences.append(
-                "Rows of \(Self.list(open)) went on \(name) with a table that was dropped or emptied (`ferry status` there counts "
+                "Rows of \(listed(open)) went on \(name) with a table that was dropped or emptied (`ferry status` there counts "
                     + "them as “not here” then), or one of the two databases is damaged: \(verify)")
         }
         return sentences.joined(separator: " ")
-    }
-
-    private static func list(_ names: [String]) -> String {
-        guard let last = names.last, names.count > 1 else { return names.first ?? "" }
-        return names.dropLast().joined(separator: ", ") + " and " + last
     }
 }

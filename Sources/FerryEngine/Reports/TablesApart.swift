@@ -13,10 +13,7 @@ public struct TableApart: Codable, Equatable, Sendable {
 
     /// The problem, in a sentence.
     public var problem: String {
-        let names = ([devices.dropLast().joined(separator: ", ")] + devices.suffix(1)).filter { !$0.isEmpty }
-            .joined(separator: " and ")
-        return
-            "\(names) \(devices.count == 1 ? "has" : "have") the table \(table) by another primary key: \(there) there, "
+        "\(listed(devices)) \(devices.count == 1 ? "has" : "have") the table \(table) by another primary key: \(there) there, "
             + "\(here) here. What is written to it waits on the other side; everything else goes on."
     }
 

@@ -43,14 +43,14 @@ struct ObjectState {
     /// True if the row went with its table (`UnseenWrites.leave`): changes are known, but no insertion or deletion.
     var isLeft: Bool { isStored && registers.inserted == nil && registers.deleted == nil }
 
-    /// The SQL condition of `isLeft`.
+    /// The SQL condition of `isLeft`, for the index of objects apart.
     static let isLeftCondition =
-        "shown = \(Visibility.none.rawValue) AND state IS NOT NULL "
+        "\(Visibility.apartCondition) AND shown = \(Visibility.none.rawValue) AND state IS NOT NULL "
         + "AND instr('13579BDF', substr(hex(substr(state, 1, 1)), 2, 1)) = 0"
 
     /// The query for the number of objects in a table of objects whose rows went with their table.
     static func leftCount(_ objectTable: String) -> String {
-        "SELECT count(*) FROM \(objectTable) WHERE \(Visibility.apartCondition) AND \(isLeftCondition)"
+        "SELECT count(*) FROM \(objectTable) WHERE \(isLeftCondition)"
     }
 
     /// The object's key here, or the wished key.

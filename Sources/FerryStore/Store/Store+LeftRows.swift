@@ -12,8 +12,7 @@ extension Store {
             return try tables.filter(\.isLocal).compactMap { table in
                 var objects: [ObjectID] = []
                 try access.connection.forEachRow(
-                    "SELECT object FROM \(table.objectTable) WHERE \(Visibility.apartCondition) "
-                        + "AND \(ObjectState.isLeftCondition) ORDER BY object"
+                    "SELECT object FROM \(table.objectTable) WHERE \(ObjectState.isLeftCondition) ORDER BY object"
                 ) {
                     if let id: ObjectID = $0.id(0) { objects.append(id) }
                 }

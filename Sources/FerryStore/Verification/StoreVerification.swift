@@ -90,15 +90,16 @@ struct StoreVerification {
         ) { first, _ in first }
         rows.claims = nil
         let objects = stored.tables.flatMap { $0.objects.map(\.plain) }
-        let given = try (tables.reasons.isEmpty ? [:] : given(stored, schema))
-            .merging(misnamed(stored, schema, identity)) { outcome, _ in outcome }
+        let misnamed = try misnamed(stored, schema, identity)
+        var given = try tables.reasons.isEmpty ? [:] : given(stored, schema)
+        for object in misnamed where !object.table.hasReferencesInKey { given[object.position] = .hidden }
         let told = try rows.outcomes(of: objects, given: given)
         let held = try heldByKeylessRows(stored)
         let outcomes = try held.isEmpty ? told : rows.outcomes(of: objects, given: given.merging(held) { $1 })
         report.deep = true
         try RowComparison(access, stored, .init(here: outcomes, told: told), schema, rows.equality).compare(
             &report, without: Set(tables.reasons.keys.map { schema.tables[$0].name }))
-        try compareIdentities(stored, schema, identity, &report)
+        add(misnamed, to: &report)
         if let failure = rows.equality.failure { throw failure }
     }
 
@@ -123,39 +124,41 @@ struct StoreVerification {
         return true
     }
 
-    private func compareIdentities(
-        _ stored: StoredState, _ schema: ModelSchema, _ identity: ModelIdentity, _ report: inout VerificationReport
-    ) throws {
-        for table in stored.tables {
-            guard let place = schema.place(of: table.table.name), !schema.tables[place].isGiven else { continue }
-            for object in table.objects
-            where object.plain.inserted != nil && (object.shown.hasRow || object.shown == .joined) {
-                if try identity.isOwn(object.plain, in: schema.tables[place]) { continue }
-                let key = object.key.isEmpty ? object.plain.id.description : RowComparison.text(object.key)
-                report.add(
-                    .init(
-                        table: table.table.name, key: key, kind: .identity,
-                        problem: "is known under the ID of another key: changes of both may become one"))
-            }
-        }
+    /// An object with the ID of another key. Its row is hidden, but for a table with references in the key.
+    private struct Misnamed {
+        /// The position among all objects.
+        var position: Int
+        var table: TrackedTable
+        var object: StoredState.Object
     }
 
-    /// The objects with the ID of another key, by position among all objects. They are hidden, but for tables with references in the
-    /// key.
     private func misnamed(
         _ stored: StoredState, _ schema: ModelSchema, _ identity: ModelIdentity
-    ) throws -> [Int: GivenOutcome] {
-        var misnamed: [Int: GivenOutcome] = [:]
+    ) throws -> [Misnamed] {
+        var misnamed: [Misnamed] = []
         var position = 0
         for table in stored.tables {
             let known = schema.place(of: table.table.name).map { schema.tables[$0] }
-            let isHiding = !(known?.isGiven ?? true) && !table.table.hasReferencesInKey
             for object in table.objects {
-                if isHiding, let known, try !identity.isOwn(object.plain, in: known) { misnamed[position] = .hidden }
+                if let known, !known.isGiven, try !identity.isOwn(object.plain, in: known) {
+                    misnamed.append(Misnamed(position: position, table: table.table, object: object))
+                }
                 position += 1
             }
         }
         return misnamed
+    }
+
+    /// Adds the objects that are shown all the same.
+    private func add(_ misnamed: [Misnamed], to report: inout VerificationReport) {
+        for (object, table) in misnamed.map({ ($0.object, $0.table) })
+        where object.plain.inserted != nil && (object.shown.hasRow || object.shown == .joined) {
+            let key = object.key.isEmpty ? object.plain.id.description : RowComparison.text(object.key)
+            report.add(
+                .init(
+                    table: table.name, key: key, kind: .identity,
+                    problem: "is known under the ID of another key: changes of both may become one"))
+        }
     }
 
     /// The objects that a row of this device alone keeps from being shown, by position among all objects.
