@@ -41,7 +41,7 @@ struct LocalTime {
     /// - Parameter milliseconds: since the Unix epoch.
     static func comesTwice(_ milliseconds: Int64) -> Bool {
         let offset = LocalTime(milliseconds).offset
-        return [-86_400_000, 86_400_000].contains { distance in
+        return [Int64(-86_400_000), 86_400_000].contains { distance in
             let other = LocalTime(milliseconds + distance).offset
             return other != offset && LocalTime(milliseconds + 1000 * (offset - other)).offset == other
         }

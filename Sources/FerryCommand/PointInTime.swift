@@ -36,8 +36,12 @@ struct PointInTime: Equatable {
 
     private static let beforeJoining = "before joining"
 
-    /// - Parameter now: milliseconds since the Unix epoch.
-    init(_ text: String, now: Int64, zone: TimeZone = .current) throws(Refusal) {
+    /// - Parameters:
+    ///   - now: milliseconds since the Unix epoch.
+    ///   - offset: the local clock's difference to UTC at a time, in seconds.
+    init(
+        _ text: String, now: Int64, offset: (_ milliseconds: Int64) -> Int64 = { LocalTime($0).offset }
+    ) throws(Refusal) {
         var words = text.trimmingCharacters(in: .whitespaces)
         var number: UInt16?
         if let mark = words.lastIndex(of: "#") {
@@ -53,7 +57,7 @@ struct PointInTime: Equatable {
             time = .end(ofMillisecond: now - ago)
             return
         }
-        let milliseconds = try Self.milliseconds(words, zone)
+        let milliseconds = try Self.milliseconds(words, offset)
         time = number.map { HybridTime(milliseconds: milliseconds, counter: $0) } ?? .end(ofMillisecond: milliseconds)
     }
 
@@ -75,7 +79,7 @@ struct PointInTime: Equatable {
 
     // MARK: Parsing
 
-    private static func milliseconds(_ text: String, _ zone: TimeZone) throws(Refusal) -> Int64 {
+    private static func milliseconds(_ text: String, _ offset: (Int64) -> Int64) throws(Refusal) -> Int64 {
         // Patterns with a zone at the end come first; a date alone has no zone.
         for (pattern, hasZone) in patterns {
             let formatter = DateFormatter()
@@ -86,21 +90,21 @@ struct PointInTime: Equatable {
             formatter.dateFormat = pattern
             guard let date = formatter.date(from: text.replacing(" ", with: "T", maxReplacements: 1)) else { continue }
             let milliseconds = Int64((date.timeIntervalSince1970 * 1000).rounded())
-            return hasZone ? milliseconds : try local(milliseconds, zone, isDay: pattern == day)
+            return hasZone ? milliseconds : try local(milliseconds, offset, isDay: pattern == day)
         }
         throw .noTime
     }
 
-    /// The moment when clocks of a zone showed a time.
+    /// The moment when the local clock showed a time.
     /// - Parameters:
     ///   - shown: the shown time, as if clocks showed UTC.
     ///   - isDay: true for a day, which begins at the first moment with its date.
-    private static func local(_ shown: Int64, _ zone: TimeZone, isDay: Bool) throws(Refusal) -> Int64 {
-        func offset(_ milliseconds: Int64) -> Int64 {
-            1000 * Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(milliseconds) / 1000)))
-        }
-        let (before, after) = (offset(shown - 86_400_000), offset(shown + 86_400_000))
-        let moments = Set([before, after].map { shown - $0 }).filter { offset($0) == shown - $0 }.sorted()
+    private static func local(
+        _ shown: Int64, _ offset: (Int64) -> Int64, isDay: Bool
+    ) throws(Refusal) -> Int64 {
+        func distance(_ milliseconds: Int64) -> Int64 { 1000 * offset(milliseconds) }
+        let (before, after) = (distance(shown - 86_400_000), distance(shown + 86_400_000))
+        let moments = Set([before, after].map { shown - $0 }).filter { distance($0) == shown - $0 }.sorted()
         if let first = moments.first, isDay || moments.count == 1 { return first }
         // A day that begins with a leap of the clock.
         if isDay { return shown - before }

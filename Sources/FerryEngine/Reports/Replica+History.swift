@@ -23,9 +23,9 @@ extension Replica {
             let changes = zip(operations, shown).map { operation, shown in
                 RowHistory.Change(
                     timeMilliseconds: operation.stamp.time.isKnown ? operation.stamp.time.milliseconds : nil,
-                    time: operation.stamp.time, device: operation.stamp.device,
+                    device: operation.stamp.device,
                     deviceName: names[operation.stamp.device] ?? operation.stamp.device.description,
-                    sequence: operation.sequence, kind: ChangeKind(operation.kind),
+                    time: operation.stamp.time, sequence: operation.sequence, kind: ChangeKind(operation.kind),
                     values: operation.values.map {
                         NamedValue(
                             column: columns[foldedName($0.column)] ?? $0.column,
@@ -113,7 +113,7 @@ extension Replica {
     package struct PastRowRestoration {
         package var row: RestoredRow
         package var gaps: [RowHistories.Gap]
-        /// Number of changes left out whose time is ahead of this device's clock.
+        /// Number of changes left out because their time is ahead of this device's clock; 0 for a time that is ahead, too.
         package var ahead: Int
     }
 
@@ -133,15 +133,16 @@ extension Replica {
             let now = environment.clock.milliseconds()
             let history = reader.history(of: row.object)
             let known = try store.knownRow(table: row.table, object: row.object)
+            let stamps = history.map(\.stamp) + (known?.stamps ?? [])
             if !options.contains(.allowsFuture), time.milliseconds > now,
-                !(history.map(\.stamp) + (known?.stamps ?? [])).contains(where: { $0.time.milliseconds == time.milliseconds })
+                !stamps.contains(where: { $0.time.milliseconds == time.milliseconds })
             {
                 throw FerryError(
                     .invalidArgument,
-                    "The time is in the future, and no change of the row has the time. `ferry history` tells the times of the changes."
-                )
+                    "The time is in the future, and no change of the row has the time. "
+                        + "`ferry history` tells the times of the changes.")
             }
-            let ahead = history.count { $0.stamp.time > time && $0.stamp.time.milliseconds > now }
+            let ahead = time.milliseconds > now ? 0 : history.count { $0.stamp.time.milliseconds > now }
             let past = PastRow.fold(
                 history, known: known, at: time, isComplete: gaps.isEmpty)
             let names = try store.reading().names

@@ -11,6 +11,20 @@ package struct FormerValues: Sendable {
     /// The columns with a value that the container has or had.
     private var found: [String: [ObjectID: Set<Int>]] = [:]
 
+    /// The writes of the container to columns under a policy: a value there results from several writes.
+    private var steps: [Field: [Step]] = [:]
+
+    private struct Field: Hashable {
+        var table: Int
+        var object: ObjectID
+        var column: Int
+    }
+
+    private struct Step {
+        var stamp: Stamp
+        var value: WrittenValue
+    }
+
     init(_ registry: Registry) { self.registry = registry }
 
     package var isEmpty: Bool { found.isEmpty }
@@ -28,9 +42,9 @@ package struct FormerValues: Sendable {
         for operation in changes.operations where operation.kind == .insert && objects.contains(operation.object) {
             for (place, value) in zip(changes.shapes[operation.shape], changes.values(of: operation)) {
                 guard let column = columns[place] else { continue }
-                own[name, default: [:]][operation.object, default: [:]][column] = try Self.value(
-                    value.copied, changes.payload(of: place),
-                    Stamp(time: operation.time, device: DeviceID(high: 0, low: 0)))
+                let stamp = Stamp(time: operation.time, device: DeviceID(high: 0, low: 0))
+                own[name, default: [:]][operation.object, default: [:]][column] =
+                    try Self.written(value.copied, changes.payload(of: place), stamp).ownValue
             }
         }
     }
@@ -43,10 +57,14 @@ package struct FormerValues: Sendable {
         for operation in changes.operations {
             guard let values = asked[operation.object] else { continue }
             for (place, value) in zip(changes.shapes[operation.shape], changes.values(of: operation)) {
-                let stamp = Stamp(time: operation.time, device: device)
-                guard let column = columns[place], let own = values[column],
-                    try own == Self.value(value, changes.payload(of: place), stamp)
-                else { continue }
+                guard let column = columns[place], let own = values[column] else { continue }
+                let payload = changes.payload(of: place)
+                if payload != nil || table.columns[column].policy != .lastWriterWins {
+                    let stamp = Stamp(time: operation.time, device: device)
+                    steps[Field(table: table.id, object: operation.object, column: column), default: []].append(
+                        Step(stamp: stamp, value: try Self.written(value.copied, payload, stamp)))
+                }
+                guard payload == nil, own == value else { continue }
                 found[name, default: [:]][operation.object, default: []].insert(column)
             }
         }
@@ -66,10 +84,9 @@ package struct FormerValues: Sendable {
         }
     }
 
-    /// An operation's value; of a part the value that results from the part alone.
-    private static func value(_ value: FieldValue, _ kind: PayloadKind?, _ stamp: Stamp) throws -> FieldValue? {
-        guard let kind, case .blob(let bytes) = value else { return value }
-        return WrittenValue.part(try PolicyCodec.decode(Array(bytes)[...], as: kind, own: stamp)).ownValue
+    private static func written(_ value: FieldValue, _ kind: PayloadKind?, _ stamp: Stamp) throws -> WrittenValue {
+        guard let kind, case .blob(let bytes) = value else { return .plain(value) }
+        return .part(try PolicyCodec.decode(Array(bytes)[...], as: kind, own: stamp))
     }
 
     // MARK: Giving up
@@ -101,14 +118,27 @@ package struct FormerValues: Sendable {
         found = settled
     }
 
-    /// The columns under a policy that show this database's value: a value may result from parts that nobody wrote alone.
+    /// The columns under a policy that show this database's value, or showed the value after one of the writes.
     private func shown(
         _ values: [Int: FieldValue], _ state: ObjectState, _ table: TrackedTable, _ access: StoreAccess
     ) throws -> [Int] {
         let columns = values.keys.filter { table.columns[$0].policy != .lastWriterWins || state.policies[$0] != nil }
         if columns.isEmpty { return [] }
         let row = try ReferenceTranslator(access).row(showing: RowToken(table: table.id, id: state.object))
-        return columns.filter { row[$0] == values[$0] }
+        return columns.filter { column in
+            let field = Field(table: table.id, object: state.object, column: column)
+            return row[column] == values[column]
+                || showed(values[column], field, table.columns[column].policy, access.hooks)
+        }
+    }
+
+    /// Whether a column under a policy showed a value after one of the writes, in the order of their times.
+    private func showed(_ value: FieldValue?, _ field: Field, _ policy: ColumnPolicy, _ hooks: MergeHooks) -> Bool {
+        var register = ColumnRegister()
+        return (steps[field] ?? []).sorted { $0.stamp < $1.stamp }.contains { step in
+            register.merge(step.value, at: step.stamp)
+            return register.shown(under: policy, hooks.function(for: policy)) == value
+        }
     }
 
     /// Packed changes without these values. A row with nothing else to say goes, too: the container has the row.
