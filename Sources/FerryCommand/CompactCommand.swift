@@ -21,7 +21,7 @@ struct CompactCommand: DatabaseCommand {
 
             Examples:
               ferry compact music.sqlite --dry-run
-              ferry compact music.sqlite --json | jq .removed.bytes
+              ferry compact music.sqlite --json | jq .removedFiles.bytes
             """)
 
     @OptionGroup var argument: DatabaseArgument

@@ -9,13 +9,14 @@ struct HistoryCommand: DatabaseCommand {
         discussion: """
             Oldest first: when, which device, what was done and which values were written. Rows that are deleted or \
             hidden have a history too. An integer key that SQLite handed out again leads to several rows; all are told. \
-            A later change wins over an earlier one. Changes nothing.
+            A later change wins over an earlier one. `ferry restore --at` takes each time as printed; changes of the same \
+            millisecond have a number behind the time. Changes nothing.
 
             The key of a table with several key columns is given as several words, in key order; x'00ff' is a blob. \
             A text that begins with a dash goes behind --.
 
             JSON: {"rows": [{"table", "key", "object", "presence", "changes": [{"timeMilliseconds" (absent for rows older \
-            than the join), "device", "sequence", "operation", "values"}]}], "gaps": [{"device", "reason"}], "unpacked"}. \
+            than the join), "at" (for `ferry restore --at`), "device", "sequence", "operation", "values"}]}], "gaps": [{"device", "reason"}], "unpacked"}. \
             "presence" is shown, hidden, joined, deleted or unknown.
 
             Examples:
@@ -47,6 +48,7 @@ struct HistoryCommand: DatabaseCommand {
 
     struct Change: Encodable {
         var timeMilliseconds: Int64?
+        var at: String
         var device: String
         var sequence: UInt64
         var operation: ChangeKind
@@ -68,12 +70,14 @@ struct HistoryCommand: DatabaseCommand {
     }
 
     static func report(_ history: RowHistory) -> Row {
-        Row(
+        let times = PointInTime.texts(history.changes.map(\.time), ISO8601.text)
+        return Row(
             table: history.row.table, key: history.row.key.map { JSONValue($0) },
             object: history.row.object.description, presence: presence(history.row.presence).name,
-            changes: history.changes.map { change in
+            changes: zip(history.changes, times).map { change, time in
                 Change(
-                    timeMilliseconds: change.timeMilliseconds, device: change.deviceName, sequence: change.sequence,
+                    timeMilliseconds: change.timeMilliseconds, at: time, device: change.deviceName,
+                    sequence: change.sequence,
                     operation: change.kind, values: JSONValue(change.values))
             })
     }
@@ -100,9 +104,10 @@ struct HistoryCommand: DatabaseCommand {
             if histories.rows.count > 1 || console.isVerbose { heading += " (object \(history.row.object))" }
             try console.answer(heading)
             var table = TextTable("When", "Device", "What", "Values")
-            for change in history.changes {
+            let times = PointInTime.texts(history.changes.map(\.time), Wording.exactTime)
+            for (change, time) in zip(history.changes, times) {
                 table.add(
-                    RowWords.time(change.timeMilliseconds), Wording.oneLine(change.deviceName, limit: 24),
+                    time, Wording.oneLine(change.deviceName, limit: 24),
                     change.kind.rawValue, RowWords.values(change.values, limit: 200))
             }
             if !table.isEmpty { for line in table.lines(console.style) { try console.answer(line) } }

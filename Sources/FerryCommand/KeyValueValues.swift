@@ -151,11 +151,18 @@ enum KeyValueType: String, CaseIterable, ExpressibleByArgument {
             case .bool:
                 ["true": true, "yes": true, "1": true, "false": false, "no": false, "0": false][text].map { .bool($0) }
             case .data: Data(base64Encoded: text).map { .data($0) }
-            case .date: (try? Date(text, strategy: .iso8601)).map { .date($0) }
+            case .date: Self.date(text).map { .date($0) }
             case .json: JSONValue(json: text).map { _ in .json(text) }
             }
         guard let value else { throw FerryError(.invalidArgument, "“\(Wording.oneLine(text))” is no \(meaning).") }
         return value
+    }
+
+    /// A date with or without a fraction of a second.
+    private static func date(_ text: String) -> Date? {
+        // A text of the one form is none of the other.
+        (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+            ?? (try? Date(text, strategy: .iso8601))
     }
 
     private var meaning: String {
@@ -207,8 +214,15 @@ extension KeyValue {
         case .double(let value): "\(value)"
         case .bool(let value): "\(value)"
         case .data(let value): value.base64EncodedString()
-        case .date(let value): value.formatted(.iso8601)
+        case .date(let value): Self.text(value)
         case .array, .dictionary: JSONValue(self).text
         }
+    }
+
+    /// A date in ISO 8601, with milliseconds where the date has a fraction of a second.
+    private static func text(_ date: Date) -> String {
+        let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
+        guard let exact = Int64(exactly: milliseconds), exact % 1000 != 0 else { return date.formatted(.iso8601) }
+        return ISO8601.text(exact)
     }
 }

@@ -28,6 +28,25 @@ struct LocalTime {
         "\(Self.padded(parts.tm_hour, 2)):\(Self.padded(parts.tm_min, 2)):\(Self.padded(parts.tm_sec, 2))"
     }
 
+    /// The difference to UTC, in seconds.
+    var offset: Int64 { Int64(parts.tm_gmtoff) }
+
+    /// The difference to UTC as ISO 8601 writes it: `+02:00`.
+    var zone: String {
+        let minutes = abs(offset) / 60
+        return (offset < 0 ? "-" : "+") + Self.padded(minutes / 60, 2) + ":" + Self.padded(minutes % 60, 2)
+    }
+
+    /// True if the local clock showed the time of a moment twice: at another moment, too.
+    /// - Parameter milliseconds: since the Unix epoch.
+    static func comesTwice(_ milliseconds: Int64) -> Bool {
+        let offset = LocalTime(milliseconds).offset
+        return [Int64(-86_400_000), 86_400_000].contains { distance in
+            let other = LocalTime(milliseconds + distance).offset
+            return other != offset && LocalTime(milliseconds + 1000 * (offset - other)).offset == other
+        }
+    }
+
     /// A number with zeros in front, up to a width.
     static func padded(_ number: some BinaryInteger, _ width: Int) -> String {
         let digits = "\(number)"

@@ -17,7 +17,9 @@ struct RestoreCommand: DatabaseCommand {
 
             --at takes how long ago (90s, 20min, 2h, 3d, 1w) or a time in ISO 8601, with or without a zone \
             (2026-03-01, "2026-03-01 14:05:09.120", 2026-03-01T13:05:09Z). Without a zone it is local time. `ferry \
-            history` tells the times of a row's changes; a change of exactly that time is included.
+            history` tells the times of a row's changes, and --at takes each of them as printed, also one ahead of this \
+            clock; a change of exactly that time is included. How long ago counts by this clock: a change with a time \
+            ahead of the clock is left out, and told.
 
             JSON: {"table", "key", "action", "columns", "withoutReference", "atMilliseconds", "dryRun"}. "action" is \
             inserted, updated, deleted or unchanged.
@@ -48,33 +50,37 @@ struct RestoreCommand: DatabaseCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        let now = ReplicaEnvironment.live.clock.milliseconds()
-        guard let time = PointInTime.parse(at, now: now) else {
-            throw ValidationError("--at takes how long ago, like 2h, or a time, like 2026-03-01T14:05; not \"\(at)\".")
+        do throws(PointInTime.Refusal) {
+            _ = try PointInTime(at, now: ReplicaEnvironment.live.clock.milliseconds())
+        } catch {
+            throw ValidationError(error.sentence(at))
         }
-        if time > now { throw ValidationError("--at is in the future.") }
         if let object, ObjectID(object) == nil {
             throw ValidationError("--object takes an ID as `ferry history` tells it; not \"\(object)\".")
         }
     }
 
     func perform(_ console: Console) throws {
-        guard let time = PointInTime.parse(at, now: ReplicaEnvironment.live.clock.milliseconds()) else {
-            throw FerryError(.invalidArgument, "--at is no time.")
-        }
+        let moment = try PointInTime(at, now: ReplicaEnvironment.live.clock.milliseconds())
         var options: RestoreOptions = []
         if allowDelete { options.insert(.allowsDeletion) }
         if dryRun { options.insert(.isDryRun) }
-        let (restored, gaps) = try Replica(path: argument.database).restoreRow(
-            table: row.table, key: row.key, at: time, object: object.flatMap { ObjectID($0) },
-            options: options)
+        let restoration = try Replica(path: argument.database).restoreRow(
+            table: row.table, key: row.key, asOf: moment.time, object: object.flatMap { ObjectID($0) }, options: options
+        )
+        let restored = restoration.row
         if console.isJSON {
-            try console.emit(RestoredRowReport(restored, atMilliseconds: time, dryRun: dryRun))
+            try console.emit(RestoredRowReport(restored, atMilliseconds: moment.milliseconds, dryRun: dryRun))
         } else {
             try console.say(RestoredRowReport.sentence(restored, isDryRun: dryRun))
         }
         RestoredRowReport.warn(restored, console)
-        for gap in gaps { console.warn("\(gap.device): \(gap.reason) What it wrote then may be missing.") }
+        for gap in restoration.gaps { console.warn("\(gap.device): \(gap.reason) What it wrote then may be missing.") }
+        if restoration.ahead > 0 {
+            console.warn(
+                "Not included: \(Wording.count(restoration.ahead, "change")) of the row with a time ahead of this clock. "
+                    + "`ferry history` tells the times.")
+        }
         if !dryRun, restored.action != .unchanged {
             console.hint("`ferry sync \(Wording.shellWord(argument.database))` sends it.")
         }

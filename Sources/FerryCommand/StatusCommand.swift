@@ -25,7 +25,7 @@ struct StatusCommand: DatabaseCommand {
             "exceptions": [{"table", "kind", "reason", "columns", "count"}], "conflicts", \
             "policies": [{"target", "policy", "applied"}], \
             "plainReferences": [{"table", "columns", "parent", "reason"}], "mirrors": [{"directory", "gone", "conflicts", \
-            "missing", "blocked", "left", …}] (as `documents mirror` lists them)}. Problems, failures, "lastSeenMilliseconds" and \
+            "absent", "blocked", "left", …}] (as `documents mirror` lists them)}. Problems, failures, "lastSeenMilliseconds" and \
             what begins with "differing" are left out where there is nothing to say.
 
             For monitoring, --check tells only what somebody should know, and ends with 0 where that is nothing. 65: rows differ, \

@@ -21,7 +21,7 @@ struct VerifyCommand: DatabaseCommand {
 
             JSON: {"integrity": [text], "foreignKeys": [{"table", "rowID", "parent"}], "plainReferences": [{"table", \
             "columns", "parent", "reason"}], "deep", "tables": [{"name", \
-            "objects", "rows"}], "unchecked": [{"table", "reason"}], "differences": [{"table", "key", "kind", "column", \
+            "objects", "rows"}], "unchecked": [{"table", "reason"}], "differences": [{"table", "row", "kind", "column", \
             "problem", "remedy"}], "differenceCount", "remedies": [text], \
             "takenTables": [{"table", "changed", "inserted", "deleted", "gone"}] with --take, "durationMilliseconds"}, and "error" where \
             something is wrong or not everything was looked at. "kind" is missingRow, needlessRow, unknownRow, value, lostValue, \

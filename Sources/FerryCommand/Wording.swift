@@ -74,9 +74,17 @@ enum Wording {
     /// `2026-03-01 14:05:09` by the local clock.
     static func dateAndTime(_ milliseconds: Int64) -> String { "\(LocalTime(milliseconds).date) \(time(milliseconds))" }
 
-    /// `2026-03-01 14:05:09.120` by the local clock: exact, as `ferry restore --at` takes the time.
+    /// `2026-03-01 14:05:09.120` by the local clock: exact, as `ferry restore --at` takes the time. With the difference to UTC where the clock
+    /// showed the time twice.
     static func exactTime(_ milliseconds: Int64) -> String {
-        "\(dateAndTime(milliseconds)).\(LocalTime.padded(((milliseconds % 1000) + 1000) % 1000, 3))"
+        if LocalTime.comesTwice(milliseconds) { return exactTimeWithZone(milliseconds) }
+        return "\(dateAndTime(milliseconds)).\(LocalTime.padded(((milliseconds % 1000) + 1000) % 1000, 3))"
+    }
+
+    /// `2026-10-25 02:30:00.929+02:00` by the local clock.
+    static func exactTimeWithZone(_ milliseconds: Int64) -> String {
+        let fraction = LocalTime.padded(((milliseconds % 1000) + 1000) % 1000, 3)
+        return "\(dateAndTime(milliseconds)).\(fraction)\(LocalTime(milliseconds).zone)"
     }
 
     /// `14:05:09` by the local clock.

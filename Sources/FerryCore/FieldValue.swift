@@ -79,6 +79,17 @@ extension FieldValue: Hashable {
     }
 }
 
+extension FieldValue {
+    /// The same value in a buffer of its own: a slice holds the whole segment in memory.
+    package var copied: FieldValue {
+        switch self {
+        case .text(let bytes): .text(Array(bytes)[...])
+        case .blob(let bytes): .blob(Array(bytes)[...])
+        default: self
+        }
+    }
+}
+
 extension FieldValue: Comparable {
     /// A total order that decides between values with equal stamps, without any further meaning.
     public static func < (left: FieldValue, right: FieldValue) -> Bool {

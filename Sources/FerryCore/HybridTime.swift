@@ -21,6 +21,11 @@
     @inlinable package var milliseconds: Int64 { Int64(rawValue >> 16) }
     @inlinable package var counter: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
 
+    /// The last time of a millisecond. `zero` before the epoch.
+    package static func end(ofMillisecond milliseconds: Int64) -> HybridTime {
+        milliseconds < 0 ? .zero : HybridTime(milliseconds: milliseconds, counter: .max)
+    }
+
     /// The next time; the counter overflows into the milliseconds.
     @inlinable package var next: HybridTime { HybridTime(rawValue: rawValue == .max ? .max : rawValue + 1) }
 

@@ -93,19 +93,23 @@ package enum PageAct: Equatable, Sendable {
         /// The ID of the object, where several rows had the key.
         package var object: String?
         package var atMilliseconds: Int64
+        /// The time as a history tells the time of a change: exact, also for changes of the same millisecond.
+        package var at: String?
         /// True to delete a row if the row did not exist at the time.
         package var allowDelete: Bool?
         /// True to report the effect without a change.
         package var dryRun: Bool?
 
         package init(
-            table: String, key: [String], object: String? = nil, atMilliseconds: Int64, allowDelete: Bool? = nil,
+            table: String, key: [String], object: String? = nil, atMilliseconds: Int64, at: String? = nil,
+            allowDelete: Bool? = nil,
             dryRun: Bool? = nil
         ) {
             self.table = table
             self.key = key
             self.object = object
             self.atMilliseconds = atMilliseconds
+            self.at = at
             self.allowDelete = allowDelete
             self.dryRun = dryRun
         }

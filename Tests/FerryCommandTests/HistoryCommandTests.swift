@@ -108,6 +108,33 @@ final class HistoryCommandTests: XCTestCase {
         XCTAssertEqual(try workshop.sql("a.sqlite", "SELECT count(*) FROM song WHERE id = 2"), "0\n")
     }
 
+    func testEachChangeIsTakenBackByItsPrintedTime() throws {
+        let workshop = try story()
+        let found = try changes(workshop, "song", "1")
+        let lines = try workshop.succeed("history", "a.sqlite", "song", "1").output.split(separator: "\n").dropFirst(2)
+        for (change, line) in zip(found, lines) {
+            let printed = String(line.dropFirst(2).prefix(23))
+            let at = try XCTUnwrap(change["at"] as? String)
+            for text in [printed, at, " \(at) "] {
+                let dry = try workshop.succeed(
+                    "restore", "a.sqlite", "song", "1", "--at", text, "--dry-run", "--json", "--allow-delete"
+                ).json()
+                XCTAssertEqual(dry["atMilliseconds"] as? Int64, change["timeMilliseconds"] as? Int64, text)
+            }
+        }
+        let refused = try workshop.run(
+            [Workshop.binary, "restore", "a.sqlite", "song", "1", "--at", "2026-03-29 02:30"],
+            environment: ["TZ": "Europe/Berlin"])
+        XCTAssertEqual(refused.status, 64)
+        XCTAssertTrue(refused.errors.contains("There was no local time"), refused.errors)
+        let twice = try workshop.run(
+            [Workshop.binary, "restore", "a.sqlite", "song", "1", "--at", "2025-10-26 02:30"],
+            environment: ["TZ": "Europe/Berlin"])
+        XCTAssertEqual(twice.status, 64)
+        XCTAssertTrue(twice.errors.contains("2025-10-26 02:30:00.000+02:00"), twice.errors)
+        XCTAssertTrue(twice.errors.contains("2025-10-26 02:30:00.000+01:00"), twice.errors)
+    }
+
     func testNonsensicalTimesAreWrongUsage() throws {
         let workshop = try Workshop()
         try workshop.begin()

@@ -63,6 +63,60 @@ struct JSONPage {
         }
     }
 
+    // MARK: Help
+
+    /// The chapter of a type; `nil` for a type without keys.
+    private func chapter(ofType type: String) -> String? {
+        type.split(separator: " ").last.map(String.init).flatMap { chapters[$0] == nil ? nil : $0 }
+    }
+
+    /// Keys of a list in the help that the page lacks at their places: `"device": {"id", "name"}, "tables": [{"name" (text)}]}`.
+    /// - Parameter list: begins behind the first brace.
+    func differences(list: Substring, chapter: String) -> [String] {
+        var found: [String] = []
+        /// The chapters of the open braces; `nil` where the page has none.
+        var open: [String?] = [chapter]
+        var last: String?
+        var rest = list
+        while let character = rest.popFirst(), !open.isEmpty {
+            switch character {
+            case "\"":
+                let key = String(rest.prefix { $0 != "\"" })
+                rest = rest.dropFirst(key.count + 1)
+                last = nil
+                guard let chapter = open[open.count - 1], let fields = chapters[chapter] else { continue }
+                guard let field = fields[key] else {
+                    found.append("\(chapter): the page lacks \(key).")
+                    continue
+                }
+                last = self.chapter(ofType: field.type)
+            case "{":
+                open.append(last)
+            case "}":
+                open.removeLast()
+                last = nil
+            case "(":
+                // A remark.
+                rest = rest.drop { $0 != ")" }.dropFirst()
+            default: break
+            }
+        }
+        return found
+    }
+
+    /// Keys of a filter of `jq` that the page lacks: `.rows[].changes[].values.title`, `'.devices[] | select(.behind > 0)'`.
+    func differences(filter: Substring, chapter: String) -> [String] {
+        var place: String? = chapter
+        // What stands behind a dot, up to the next one; a map has any key.
+        for part in filter.split(separator: ".").dropFirst(filter.hasPrefix(".") ? 0 : 1) {
+            let key = String(part.prefix { $0.isLetter })
+            guard let fields = place.flatMap({ chapters[$0] }) else { return [] }
+            guard let field = fields[key] else { return ["\(place ?? ""): the page lacks \(key)."] }
+            place = self.chapter(ofType: field.type)
+        }
+        return []
+    }
+
     /// Tells a boolean from the numbers 0 and 1.
     private static func isBoolean(_ value: Any) -> Bool {
         (value as? NSNumber).map { String(cString: $0.objCType) == "c" } ?? false

@@ -1,5 +1,8 @@
+import ArgumentParser
 import Foundation
 import XCTest
+
+@testable import FerryCommand
 
 /// Runs every verb with `--json` and holds `Docs/JSON.md` against what is printed.
 final class JSONPageTests: XCTestCase {
@@ -8,6 +11,34 @@ final class JSONPageTests: XCTestCase {
         let several = page.keysOfSeveralTypes
         XCTAssertEqual(Set(several.keys), page.ambiguous, "\(several)")
         XCTAssertEqual(page.keysOfOtherTimes, [], "times are in milliseconds, and say so")
+    }
+
+    func testTheHelpNamesKeysOfThePage() throws {
+        let page = try JSONPage()
+        var lists = 0
+        var examples = 0
+        func examine(_ command: any ParsableCommand.Type, _ path: [String]) {
+            let configuration = command.configuration
+            let chapters = [path, path + ["list"]].map { $0.joined(separator: " ") }
+            if let chapter = chapters.first(where: { page.chapters[$0] != nil }) {
+                let help = configuration.discussion
+                if let start = help.range(of: "JSON: {") {
+                    lists += 1
+                    XCTAssertEqual(
+                        page.differences(list: help[start.upperBound...], chapter: chapter), [], "help \(path)")
+                }
+                for line in help.split(separator: "\n") {
+                    guard let filter = line.range(of: "| jq ") else { continue }
+                    examples += 1
+                    XCTAssertEqual(
+                        page.differences(filter: line[filter.upperBound...], chapter: chapter), [], "help \(path)")
+                }
+            }
+            for verb in configuration.subcommands { examine(verb, path + [verb.configuration.commandName ?? ""]) }
+        }
+        examine(RootCommand.self, [])
+        XCTAssertGreaterThan(lists, 20)
+        XCTAssertGreaterThan(examples, 5)
     }
 
     func testThePageSaysWhatEveryVerbPrints() throws {

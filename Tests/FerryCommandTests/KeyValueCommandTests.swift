@@ -28,7 +28,9 @@ final class KeyValueCommandTests: XCTestCase {
         try workshop.begin()
         let samples = [
             ("string", "a b"), ("integer", "9007199254740993"), ("double", "0.1"), ("bool", "true"), ("data", "AAEC"),
-            ("date", "2026-03-01T12:00:00Z"), ("json", "{\"a\": [1, null]}"),
+            ("date", "2026-03-01T12:00:00Z"), ("date", "2026-03-01T13:05:09.123Z"),
+            ("date", "1812-02-07T01:00:00.007Z"),
+            ("json", "{\"a\": [1, null]}"),
         ]
         for (type, text) in samples {
             try workshop.succeed("kv", "a.sqlite", "set", type, text, "--type", type)

@@ -30,6 +30,27 @@ final class SealedCommandTests: XCTestCase {
         return workshop
     }
 
+    func testFilesUnderAKeyThatHasNotArrivedAreAWarning() throws {
+        for verb in ["rotate", "renew"] {
+            let workshop = try beginTwo()
+            _ = try run(workshop, "laptop", ["sync", "a.sqlite"])
+            _ = try run(workshop, "phone", ["keys", "b.sqlite", verb])
+            try workshop.sql("b.sqlite", "INSERT INTO genre(name) VALUES ('new')")
+            _ = try run(workshop, "phone", ["sync", "b.sqlite"])
+            let report = try run(workshop, "laptop", ["doctor", "a.sqlite", "--json"]).json()
+            let findings = try XCTUnwrap(report["findings"] as? [[String: Any]])
+            XCTAssertEqual(findings.filter { $0["severity"] as? String == "fault" }.count, 0, "\(verb): \(findings)")
+            if verb == "rotate" {
+                XCTAssertTrue(
+                    findings.contains { ($0["problem"] as? String ?? "").hasPrefix("Its head: ") }, "\(findings)")
+            }
+            _ = try run(workshop, "laptop", ["sync", "a.sqlite"])
+            let rest =
+                try run(workshop, "laptop", ["doctor", "a.sqlite", "--json"]).json()["findings"] as? [[String: Any]]
+            XCTAssertEqual(rest?.filter { $0["severity"] as? String != "note" }.count, 0, "\(verb): \(rest ?? [])")
+        }
+    }
+
     private func assertSameRows(_ workshop: Workshop, file: StaticString = #filePath, line: UInt = #line) throws {
         let query =
             "SELECT * FROM artist ORDER BY 1; SELECT title FROM song ORDER BY 1; SELECT name FROM genre ORDER BY 1"

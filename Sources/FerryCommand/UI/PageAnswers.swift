@@ -90,14 +90,20 @@ final class PageAnswers: PageSource {
             }
             return object
         }
-        if moment.atMilliseconds > clock.milliseconds() {
-            throw FerryError(.invalidArgument, "That moment is in the future.")
+        let time = try moment.at.map { text in
+            do throws(PointInTime.Refusal) {
+                return try PointInTime(text, now: clock.milliseconds()).time
+            } catch {
+                throw FerryError(.invalidArgument, "“\(text)” is no time of a change.")
+            }
         }
-        let (row, gaps) = try replica.restoreRow(
-            table: moment.table, key: moment.key, at: moment.atMilliseconds, object: object, options: options)
+        let restoration = try replica.restoreRow(
+            table: moment.table, key: moment.key, asOf: time ?? .end(ofMillisecond: moment.atMilliseconds),
+            object: object, options: options)
+        let row = restoration.row
         return PageReports.Restored(
             restored: RestoredRowReport(row, atMilliseconds: moment.atMilliseconds, dryRun: isDryRun),
-            sentence: RestoredRowReport.sentence(row, isDryRun: isDryRun), gaps: Self.gaps(gaps))
+            sentence: RestoredRowReport.sentence(row, isDryRun: isDryRun), gaps: Self.gaps(restoration.gaps))
     }
 
     // MARK: Views

@@ -187,16 +187,25 @@ struct ContainerExamination {
                         ? "The next sync writes it." : "Its log is read all the same. Its next sync writes it.",
                     canBeRepaired: isSelf))
         } catch let error as FerryError where error.concernsOneFile {
+            let passes = [FerryError.Code.formatTooNew, .fileNotThereYet].contains(error.code)
             report.add(
                 .init(
-                    error.code == .formatTooNew || isSelf ? .warning : .fault, name, "Its head: " + error.message,
-                    advice: isSelf
-                        ? "The next sync writes it anew."
-                        : error.code == .foreignFile
-                            ? Self.foreignAdvice : "Its log is read all the same. Its next sync writes the head anew.",
+                    passes || isSelf ? .warning : .fault, name, "Its head: " + error.message,
+                    advice: isSelf ? "The next sync writes it anew." : Self.adviceForHead(error.code),
                     file: error.path, canBeRepaired: isSelf))
         }
     }
+
+    private static func adviceForHead(_ code: FerryError.Code) -> String {
+        switch code {
+        case .foreignFile: foreignAdvice
+        case .fileNotThereYet: "`ferry sync` takes what has arrived. " + waitingAdvice
+        default: "Its log is read all the same. Its next sync writes the head anew."
+        }
+    }
+
+    private static let waitingAdvice =
+        "Wait until it is there whole; let a folder's syncer finish here and on its device."
 
     /// Reads the parts of a segment's large values.
     /// - Throws: `damagedFile`, and `fileNotThereYet` for a part that a different device's syncer may still bring.
@@ -251,8 +260,7 @@ struct ContainerExamination {
                 report.add(
                     .init(
                         .warning, name, "\(file.fileName) has not arrived whole: \(bytes.count) bytes so far.",
-                        advice:
-                            "Wait until it is there whole; let a folder's syncer finish here and on its device.",
+                        advice: Self.waitingAdvice,
                         file: path))
                 return nil
             }
@@ -265,8 +273,7 @@ struct ContainerExamination {
                 report.add(
                     .init(
                         .warning, name, "\(file.fileName): \(error.message)",
-                        advice:
-                            "Wait until it is there whole; let a folder's syncer finish here and on its device.",
+                        advice: Self.waitingAdvice,
                         file: error.path ?? path))
                 return nil
             }

@@ -47,8 +47,9 @@ struct JoinAttempt {
                 let verdict =
                     options.rows == .theirs
                     ? try store.tentatively {
-                        let (_, joining, packed) = try begin()
+                        var (_, joining, packed) = try begin()
                         _ = try joining.replica.rehearse(container, packed: packed)
+                        try joining.giveUpFormerValues(of: container)
                         return try joining.verdict()
                     } : nil
                 var (leftOut, joining, packed) = try begin()
@@ -56,6 +57,7 @@ struct JoinAttempt {
                 rowsWithoutKey = packed.rowsWithoutKey
                 if let verdict { try joining.remove(verdict) }
                 var sync = try replica.rehearse(container, packed: packed)
+                try joining.giveUpFormerValues(of: container)
                 counts = try verdict?.counts ?? joining.settle()
                 let waiting = try store.outboxSizes()
                 sync.published.segments = waiting.count

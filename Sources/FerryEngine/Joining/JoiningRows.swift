@@ -7,14 +7,15 @@ import FerryStore
 ///
 /// 1. The rows are packed with an unknown time (`HybridTime.joining`), and lose to the container's rows.
 /// 2. The container's rows are merged. Then the rows on both sides are known, by any identity.
-/// 3. `settle` follows the options.
+/// 3. `giveUpFormerValues` takes out values that the container has or had.
+/// 4. `settle` follows the options.
 ///
 /// With `theirs`, steps 1 and 2 are first a trial, then rolled back: rows only in this database are deleted before the
 /// container's rows come. Nothing is published earlier.
 struct JoiningRows {
     let replica: Replica
     private let options: JoinOptions
-    /// The container's objects.
+    /// The container's objects, before the join.
     private let objects: LoggedRows
     private var here: ObjectSets = [:]
     /// The integer keys of packed rows, by table and object.
@@ -75,6 +76,39 @@ struct JoiningRows {
         }
         self.here = here
         return outcome
+    }
+
+    /// Gives up values that the container has or had, after the container's rows are merged: such values are no conflict, here or on any other
+    /// device. With `mine` all values are written again, and count.
+    mutating func giveUpFormerValues(of container: Container) throws {
+        if options.rows == .mine { return }
+        var asked: ObjectSets = [:]
+        for (table, rewritten) in objects.rewritten {
+            let both = rewritten.intersection(here[table] ?? [])
+            if !both.isEmpty { asked[table] = both }
+        }
+        if asked.isEmpty { return }
+        var values = try store.formerValues()
+        try forEachWaiting { try values.ask($0, about: asked) }
+        let beginning = values
+        try LoggedRows.forEach(
+            of: container, restart: { values = beginning }, chunk: { values.take($0) },
+            changes: { try values.take($0, of: $1) })
+        let former = try store.giveUp(values)
+        if !former.isEmpty { try rewrite { former.removed(from: $0) } }
+    }
+
+    /// Reads the packed changes that wait to be published.
+    private func forEachWaiting(_ take: (TableChanges) throws -> Void) throws {
+        let identity = replica.identity
+        var sequence: UInt64 = 0
+        while let entry = try store.outboxEntry(after: sequence) {
+            let (_, changesets) = try SegmentDecoder.decode(
+                entry.bytes, container: identity.container, device: identity.device,
+                parts: store.partSource(of: entry))
+            for changeset in changesets { for changes in changeset.tables { try take(changes) } }
+            sequence = entry.last
+        }
     }
 
     /// A trial's findings: the rows to delete.

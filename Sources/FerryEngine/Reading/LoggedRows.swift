@@ -10,6 +10,8 @@ struct LoggedRows {
         var deleted: HybridTime?
         /// The key given by the object's author.
         var key: FieldValue?
+        /// True if values were written more than once: some are former values.
+        var isRewritten = false
 
         var isAlive: Bool { inserted != nil && deleted.map { $0 < written } ?? true }
 
@@ -28,16 +30,26 @@ struct LoggedRows {
     /// The unknown times of rows that joined earlier.
     private(set) var unknownTimes: Set<HybridTime> = []
 
-    /// Reads the whole snapshot with the most changesets, then every device's log, as far as present.
+    /// Reads the whole container, as `forEach`.
     init(_ container: Container) throws {
+        try Self.forEach(
+            of: container, restart: { tables = [:] }, chunk: { take($0) }, changes: { changes, _ in take(changes) })
+    }
+
+    /// Reads the whole snapshot with the most changesets, then every device's log, as far as present.
+    /// - Parameter restart: forgets all chunks so far, as their snapshot proved damaged.
+    static func forEach(
+        of container: Container, restart: () -> Void, chunk: (SnapshotChunk) throws -> Void,
+        changes: (TableChanges, DeviceID) throws -> Void
+    ) throws {
         // No device of the container has this ID, so every log is read.
         let reader = LogReader(container: container, device: DeviceID(high: 0, low: 0))
-        var positions = try takeSnapshot(container)
+        var positions = try forEachChunk(of: container, restart, chunk)
         while true {
             let batch = try reader.read(after: positions, isThorough: true)
             for changeset in batch.changesets {
                 positions.advance(changeset.device, to: LogPosition(sequence: changeset.sequence, time: changeset.time))
-                for changes in changeset.tables { take(changes) }
+                for table in changeset.tables { try changes(table, changeset.device) }
             }
             if !batch.isFull { return }
         }
@@ -45,17 +57,19 @@ struct LoggedRows {
 
     /// Reads the objects of the first readable snapshot.
     /// - Returns: the vector of the snapshot.
-    private mutating func takeSnapshot(_ container: Container) throws -> VersionVector {
+    private static func forEachChunk(
+        of container: Container, _ restart: () -> Void, _ take: (SnapshotChunk) throws -> Void
+    ) throws -> VersionVector {
         for entry in try SnapshotCatalog(container).entries() {
             do {
                 for table in entry.manifest.tables {
                     for chunk in table.chunks {
-                        take(try SnapshotImporter.read(chunk, of: table.name, entry, container))
+                        try take(try SnapshotImporter.read(chunk, of: table.name, entry, container))
                     }
                 }
                 return entry.manifest.vector
             } catch let error as FerryError where error.concernsOneFile {
-                tables = [:]
+                restart()
             }
         }
         return VersionVector()
@@ -80,6 +94,7 @@ struct LoggedRows {
         for operation in changes.operations {
             if operation.kind != .delete { note(operation.time) }
             var entry = tables[foldedName(changes.name)]?[operation.object] ?? Entry()
+            if operation.kind != .delete, entry.inserted != nil || entry.written != .zero { entry.isRewritten = true }
             switch operation.kind {
             case .insert:
                 if entry.inserted.map({ $0 < operation.time }) ?? true {
@@ -99,6 +114,13 @@ struct LoggedRows {
     }
 
     var alive: ObjectSets { tables.mapValues { Set($0.filter { $0.value.isAlive }.keys) } }
+
+    /// Living objects with values that were written more than once.
+    var rewritten: ObjectSets {
+        tables.mapValues { Set($0.filter { $0.value.isAlive && $0.value.isRewritten }.keys) }.filter {
+            !$0.value.isEmpty
+        }
+    }
 
     /// The object of each key, by table. Of several objects with the same key, a living object comes before a deleted
     /// object. Of living objects the oldest, which kept the key; of deleted objects the newest.

@@ -20,12 +20,12 @@ enum PastRow: Equatable {
     /// - Parameters:
     ///   - operations: oldest first.
     ///   - known: what the state tells beyond the logs. A snapshot has the values of older operations, and not the operations.
-    ///   - milliseconds: the time, included.
+    ///   - time: the time, included.
     ///   - isComplete: true if the logs are whole, so that an operation not in the logs did not happen.
     static func fold(
-        _ operations: [LoggedOperation], known: KnownRow? = nil, at milliseconds: Int64, isComplete: Bool
+        _ operations: [LoggedOperation], known: KnownRow? = nil, at time: HybridTime, isComplete: Bool
     ) -> PastRow {
-        let past = operations.prefix { $0.stamp.time.milliseconds <= milliseconds }
+        let past = operations.prefix { $0.stamp.time <= time }
         let inserted = operations.first { $0.kind == .insert }?.stamp.time.milliseconds
         var registers = ObjectRegisters()
         var columns: [String: Int] = [:]
@@ -64,7 +64,7 @@ enum PastRow: Equatable {
         }
         if registers.isAlive { return .present(values, key: key) }
         let logged = values.filter { policies[$0.key]?.isPlain ?? true }
-        if let past = known?.past(logged, registers, operations, at: milliseconds) { return past }
+        if let past = known?.past(logged, registers, operations, at: time) { return past }
         if past.isEmpty, isComplete, operations.first?.kind != .update { return .absent }
         // The row is dead, whatever happened before.
         if let deleted = registers.deleted, registers.newestWrite.map({ $0 < deleted }) ?? true { return .absent }
@@ -79,24 +79,24 @@ extension KnownRow {
     ///   - registers: what the logs merge to at that time.
     fileprivate func past(
         _ logged: [String: FieldValue], _ registers: ObjectRegisters, _ operations: [LoggedOperation],
-        at milliseconds: Int64
+        at time: HybridTime
     ) -> PastRow? {
-        guard let inserted, inserted.time.milliseconds <= milliseconds else { return nil }
+        guard let inserted, inserted.time <= time else { return nil }
         // A deletion since, and before that time: the row was absent, or somebody brought it back.
         if let deleted = registers.deleted, inserted < deleted { return nil }
-        if let deleted, inserted < deleted, deleted.time.milliseconds <= milliseconds { return nil }
+        if let deleted, inserted < deleted, deleted.time <= time { return nil }
         var values = logged
-        var earliest = inserted.time.milliseconds
+        var earliest = inserted.time
         for (column, field) in fields where logged[column] == nil {
-            if field.stamp.time.milliseconds <= milliseconds {
+            if field.stamp.time <= time {
                 if !isShown, field.value == nil { return nil }
                 values[column] = field.value
                 continue
             }
             // The column was written since, and its value before is in no log.
             let first = operations.first { operation in operation.values.contains { exactKey($0.column) == column } }
-            earliest = max(earliest, first?.stamp.time.milliseconds ?? field.stamp.time.milliseconds)
+            earliest = max(earliest, first?.stamp.time ?? field.stamp.time)
         }
-        return earliest <= milliseconds ? .present(values, key: nil) : .unknown(since: earliest)
+        return earliest <= time ? .present(values, key: nil) : .unknown(since: earliest.milliseconds)
     }
 }

@@ -25,7 +25,7 @@ extension Replica {
                     timeMilliseconds: operation.stamp.time.isKnown ? operation.stamp.time.milliseconds : nil,
                     device: operation.stamp.device,
                     deviceName: names[operation.stamp.device] ?? operation.stamp.device.description,
-                    sequence: operation.sequence, kind: ChangeKind(operation.kind),
+                    time: operation.stamp.time, sequence: operation.sequence, kind: ChangeKind(operation.kind),
                     values: operation.values.map {
                         NamedValue(
                             column: columns[foldedName($0.column)] ?? $0.column,
@@ -103,14 +103,48 @@ extension Replica {
         table: String, key: [String], at milliseconds: Int64, object: ObjectID? = nil,
         options: RestoreOptions = []
     ) throws -> (row: RestoredRow, gaps: [RowHistories.Gap]) {
+        let restoration = try restoreRow(
+            table: table, key: key, asOf: .end(ofMillisecond: milliseconds), object: object,
+            options: options.union(.allowsFuture))
+        return (restoration.row, restoration.gaps)
+    }
+
+    /// The effect of a restoration, with what the time leaves open.
+    package struct PastRowRestoration {
+        package var row: RestoredRow
+        package var gaps: [RowHistories.Gap]
+        /// Number of changes left out because their time is ahead of this device's clock; 0 for a time that is ahead, too.
+        package var ahead: Int
+    }
+
+    /// Restores a row's state at a time, as the function above.
+    /// - Parameter time: included. Without `allowsFuture`, a time ahead of this device's clock must be the time of a change of the row: a clock of
+    ///   some device ran ahead.
+    /// - Throws: as the function above; `invalidArgument` for a time in the future.
+    package func restoreRow(
+        table: String, key: [String], asOf time: HybridTime, object: ObjectID? = nil,
+        options: RestoreOptions = []
+    ) throws -> PastRowRestoration {
         try packing {
             // Pending changes are part of the past, too.
             if try store.needsPass() { _ = try store.pass(replaying: [], encode: segmentEncoding(for: identity)) }
             let row = try chosen(store.findRows(table: table, key: key), object)
             let (reader, gaps) = try readLogs(of: [row])
+            let now = environment.clock.milliseconds()
+            let history = reader.history(of: row.object)
+            let known = try store.knownRow(table: row.table, object: row.object)
+            let stamps = history.map(\.stamp) + (known?.stamps ?? [])
+            if !options.contains(.allowsFuture), time.milliseconds > now,
+                !stamps.contains(where: { $0.time.milliseconds == time.milliseconds })
+            {
+                throw FerryError(
+                    .invalidArgument,
+                    "The time is in the future, and no change of the row has the time. "
+                        + "`ferry history` tells the times of the changes.")
+            }
+            let ahead = time.milliseconds > now ? 0 : history.count { $0.stamp.time.milliseconds > now }
             let past = PastRow.fold(
-                reader.history(of: row.object), known: try store.knownRow(table: row.table, object: row.object),
-                at: milliseconds, isComplete: gaps.isEmpty)
+                history, known: known, at: time, isComplete: gaps.isEmpty)
             let names = try store.reading().names
             let told = gaps.map { gap in
                 RowHistories.Gap(device: names[gap.device] ?? gap.device.description, reason: gap.error.message)
@@ -133,7 +167,7 @@ extension Replica {
             let restored = try store.restoreRow(
                 row.object, table: row.table, to: target, isDryRun: options.contains(.isDryRun),
                 encode: segmentEncoding(for: identity))
-            return (restored, told)
+            return PastRowRestoration(row: restored, gaps: told, ahead: ahead)
         }
     }
 

@@ -103,7 +103,7 @@ extension Replica {
                 report.left += 1
                 continue
             }
-            switch PastRow.fold(rows.reader.history(of: object), at: .max, isComplete: false) {
+            switch PastRow.fold(rows.reader.history(of: object), at: .latest, isComplete: false) {
             case .present(let values, let key): open.append((object, .values(values, wish: key)))
             case .absent, .unknown: report.left += 1
             }

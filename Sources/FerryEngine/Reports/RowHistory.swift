@@ -11,6 +11,8 @@ public struct RowHistory: Sendable {
         public var timeMilliseconds: Int64?
         public var device: DeviceID
         public var deviceName: String
+        /// The whole time, by which changes of the same millisecond are told apart.
+        package var time: HybridTime
         /// The number of the changeset in this device's log.
         package var sequence: UInt64
         public var kind: ChangeKind
@@ -141,17 +143,6 @@ struct HistoryReader {
     func history(of object: ObjectID) -> [LoggedOperation] {
         (operations[object] ?? []).sorted { left, right in
             left.stamp != right.stamp ? left.stamp < right.stamp : left.sequence < right.sequence
-        }
-    }
-}
-
-extension FieldValue {
-    /// The same value in a buffer of its own.
-    fileprivate var copied: FieldValue {
-        switch self {
-        case .text(let bytes): .text(Array(bytes)[...])
-        case .blob(let bytes): .blob(Array(bytes)[...])
-        default: self
         }
     }
 }

@@ -21,6 +21,9 @@ package struct KnownRow: Equatable, Sendable {
     /// By the exact key of the column's travelling name.
     package var fields: [String: Field]
 
+    /// All these stamps.
+    package var stamps: [Stamp] { [inserted, deleted].compactMap { $0 } + fields.values.map(\.stamp) }
+
     package init(isShown: Bool = true, inserted: Stamp?, deleted: Stamp? = nil, fields: [String: Field]) {
         self.isShown = isShown
         self.inserted = inserted

@@ -33,6 +33,8 @@ public struct RestoreOptions: OptionSet, Sendable {
     public static let allowsDeletion = RestoreOptions(rawValue: 1)
     /// Tries, and changes no row. Pending changes are packed all the same.
     public static let isDryRun = RestoreOptions(rawValue: 2)
+    /// Admits any time ahead of this device's clock.
+    package static let allowsFuture = RestoreOptions(rawValue: 4)
 }
 
 /// The wanted content of a row.

@@ -186,6 +186,17 @@ final class ConflictTable {
             .integer(Int64(try devices.number(of: lost.device))), .integer(Int64(bitPattern: lost.time.rawValue)))
     }
 
+    /// Removes the conflicts about a field of an object that a write lost.
+    func forget(_ object: RowToken, column: Int, lost: Stamp) throws {
+        try connection.execute(
+            """
+            DELETE FROM ferry_conflict WHERE "table" = ? AND object = ? AND "column" = ? AND kind IN ('field', 'joined')
+            AND lost_device = ? AND lost_time = ?
+            """,
+            .integer(Int64(object.table)), .blob(object.id.bytes[...]), .integer(Int64(column)),
+            .integer(Int64(try devices.number(of: lost.device))), .integer(Int64(bitPattern: lost.time.rawValue)))
+    }
+
     /// Number of unresolved conflicts.
     static func unresolvedCount(_ connection: SQLConnection) throws -> Int {
         try connection.count("SELECT count(*) FROM ferry_conflict WHERE resolved IS NULL")

@@ -81,6 +81,17 @@ extension Store {
         try readAccess { try PreexistingRowSelection($0).deleted(among: here) }
     }
 
+    /// A search for the values of pre-existing rows that the container has or had.
+    package func formerValues() throws -> FormerValues { try readAccess { FormerValues($0.registry) } }
+
+    /// Forgets the conflicts of values that the container has or had.
+    /// - Returns: the values to leave out of what is published.
+    package func giveUp(_ values: FormerValues) throws -> FormerValues {
+        var values = values
+        try transaction { try values.settle($0.access) }
+        return values
+    }
+
     /// Writes pre-existing rows again, as of now, and stages the changes.
     /// - Parameters:
     ///   - changes: the packed changes of these rows.

@@ -25,7 +25,7 @@ function moment(row, change, context) {
   if (!context.mayAct || change.timeMilliseconds === undefined || change.operation === "delete") return null;
   // The row is what its newest change made of it.
   if (change === row.changes.at(-1) && row.presence === "shown" && !row.isUnpacked) return null;
-  const body = { table: row.table, key: row.keyWords, object: row.object, atMilliseconds: change.timeMilliseconds };
+  const body = { table: row.table, key: row.keyWords, object: row.object, atMilliseconds: change.timeMilliseconds, at: change.at };
   const open = () => context.asking(async () => {
     const plan = await act("restore-row", { ...body, dryRun: true });
     if (plan.action === "unchanged") return { title: "The row is as it was then", text: plan.sentence, isDone: true };

@@ -42,6 +42,38 @@ final class ClockFaultTests: XCTestCase {
         XCTAssertEqual(try slow.status().devices.first?.problemCode, "clockAhead")
     }
 
+    /// Another device's clock ran ahead: changes made here since share the millisecond of its last one, in the future.
+    func testARowIsRestoredAsOfEachOfItsChangesUnderAClockThatRanAhead() throws {
+        let (fleet, fast, slow) = try household(ahead: 5 * 3_600_000)
+        try fleet.shell(0, "INSERT INTO item VALUES (2, 'from the future')")
+        _ = try fast.sync()
+        _ = try slow.sync()
+        for name in ["v1", "v2", "v3"] {
+            try fleet.shell(1, "UPDATE item SET name = '\(name)' WHERE id = 1")
+            _ = try slow.sync()
+        }
+        let changes = try XCTUnwrap(slow.history(table: "item", key: ["1"]).rows.first?.changes)
+        XCTAssertEqual(changes.count, 4)
+        XCTAssertEqual(Set(changes.map(\.time)).count, 4)
+        XCTAssertEqual(Set(changes.dropFirst().map(\.timeMilliseconds)).count, 1)
+        for (change, name) in zip(changes, ["one", "v1", "v2", "v3"]) {
+            let restoration = try slow.restoreRow(table: "item", key: ["1"], asOf: change.time)
+            XCTAssertEqual(restoration.row.action, .updated, name)
+            XCTAssertEqual(try fleet.shell(1, "SELECT name FROM item WHERE id = 1"), "\(name)\n")
+        }
+        // A time in the future that no change has is refused.
+        let last = try XCTUnwrap(changes.last?.time.milliseconds)
+        for milliseconds in [last + 7, last - 3_600_000] {
+            XCTAssertThrowsError(
+                try slow.restoreRow(table: "item", key: ["1"], asOf: .end(ofMillisecond: milliseconds))
+            ) { XCTAssertEqual(($0 as? FerryError)?.code, .invalidArgument) }
+        }
+        // By the present time the changes ahead are left out, and told.
+        let now = try slow.restoreRow(
+            table: "item", key: ["1"], asOf: .end(ofMillisecond: SystemClock().milliseconds()), options: .isDryRun)
+        XCTAssertGreaterThanOrEqual(now.ahead, 3)
+    }
+
     /// A clock of Ferry's never goes back, so the date alone mends nothing.
     func testADeviceWhoseClockWasAheadIsToldAndBeginsWithTheRightTimeAsAnotherDevice() throws {
         let (fleet, fast, slow) = try household(ahead: 3 * 365 * Self.day)

@@ -1,3 +1,4 @@
+import FerryCore
 import FerrySchema
 import FerryStore
 import XCTest
@@ -41,6 +42,92 @@ final class JoinRowsTests: XCTestCase {
         try fleet.assertEqual("SELECT * FROM song ORDER BY id; SELECT * FROM album ORDER BY id")
         XCTAssertEqual(try fleet.shell(0, songs), "a|Bleu\nb|Red\nc|Bleu\nmine|Red\n")
         XCTAssertEqual(try fleet.shell(1, conflicts), "field|0\n")
+    }
+
+    /// Values that the container has or had are no conflict, on no device, whatever came before and after them.
+    func testACopyOfAnyTimeJoinsWithoutConflicts() throws {
+        let schema = """
+            CREATE TABLE tag(name TEXT PRIMARY KEY, colour TEXT NOT NULL, note TEXT);
+            CREATE TABLE song(id INTEGER PRIMARY KEY, title TEXT, plays INTEGER NOT NULL DEFAULT 0);
+            """
+        let beginning =
+            "INSERT INTO tag VALUES ('x', 'red', 'n'), ('y', 'blue', NULL); INSERT INTO song VALUES (1, 'a', 0);"
+        let steps = [
+            "UPDATE tag SET colour = 'green' WHERE name = 'x'; UPDATE song SET title = 'b', plays = plays + 2;",
+            "UPDATE tag SET colour = 'black', note = 'm' WHERE name = 'x'; UPDATE song SET plays = plays + 3;",
+            "DELETE FROM tag WHERE name = 'y';",
+            "INSERT INTO tag VALUES ('y', 'white', NULL); UPDATE song SET title = 'c', plays = plays + 4;",
+        ]
+        for rows in [JoinOptions.Rows.merge, .theirs] {
+            for number in 0...steps.count {
+                let fleet = try Fleet.two(schema + beginning)
+                try fleet.replicas[0].setPolicies([PolicySetting(table: "song", column: "plays", .counter)])
+                try fleet.settle()
+                for (place, step) in steps.enumerated() {
+                    try fleet.shell(1 - place % 2, step)
+                    try fleet.settle()
+                }
+                let copy = steps.prefix(number).joined()
+                let report = try fleet.join(
+                    schema + beginning + copy, options: JoinOptions(rows: rows, match: .keys))
+                let what = "\(rows), after \(number) steps"
+                for count in report.compared {
+                    XCTAssertEqual([count.different, count.onlyHere], [0, 0], "\(what), \(count.table)")
+                }
+                XCTAssertEqual(report.conflicts, 0, what)
+                try fleet.assertSettled(
+                    "SELECT * FROM tag ORDER BY 1; SELECT * FROM song", "x|black|m\ny|white|\n1|c|9\n")
+                for device in 0...2 {
+                    XCTAssertEqual(try fleet.shell(device, conflicts), "", "\(what), device \(device)")
+                }
+            }
+        }
+    }
+
+    func testADatabaseThatLeftInStepJoinsAgainWithoutConflicts() throws {
+        for options in [JoinOptions(), JoinOptions(match: .keys), JoinOptions(rows: .theirs), JoinOptions(rows: .mine)]
+        {
+            let fleet = try Fleet()
+            try fleet.start(schema + rows)
+            try fleet.join()
+            try fleet.shell(
+                1, "UPDATE song SET title = 'B' WHERE id = 2; UPDATE tag SET colour = 'green' WHERE name = 'x'")
+            try fleet.settle()
+            try fleet.shell(0, "UPDATE song SET title = 'C' WHERE id = 2")
+            try fleet.settle()
+            _ = try fleet.replicas[1].leave()
+            fleet.replicas.removeLast()
+            let report = try fleet.join(options: options)
+            for count in report.compared {
+                XCTAssertEqual(
+                    [count.different, count.onlyHere, count.onlyThere], [0, 0, 0], "\(options) \(count.table)")
+            }
+            XCTAssertEqual(report.conflicts, 0)
+            try fleet.settle()
+            let query = "SELECT title FROM song ORDER BY id; SELECT * FROM tag ORDER BY 1"
+            try fleet.assertEqual(query)
+            XCTAssertEqual(try fleet.shell(0, query), "a\nC\nx|green\ny|blue\n")
+            for device in 0...1 {
+                XCTAssertEqual(try fleet.shell(device, conflicts), "", "\(options), device \(device)")
+            }
+        }
+    }
+
+    /// A value that the container never had is a conflict on every device, beside former values of the same row.
+    func testAValueThatTheContainerNeverHadIsAConflictBesideFormerValues() throws {
+        let fleet = try Fleet()
+        try fleet.start(schema + rows + "UPDATE tag SET colour = 'green' WHERE name = 'x'")
+        try fleet.shell(0, "UPDATE tag SET colour = 'black'; UPDATE song SET title = 'x' WHERE id = 1")
+        _ = try fleet.replicas[0].sync()
+        let report = try fleet.join(
+            schema + rows + "UPDATE tag SET colour = 'pink' WHERE name = 'x'", options: JoinOptions(match: .keys))
+        let tag = try count(report, "tag")
+        XCTAssertEqual([tag.same, tag.different], [1, 1])
+        try fleet.settle()
+        for device in 0...1 {
+            XCTAssertEqual(
+                try fleet.shell(device, "SELECT CAST(substr(lost_value, 3) AS TEXT) FROM ferry_conflict"), "pink\n")
+        }
     }
 
     func testWithoutItTheyAreDoubledAndTheReportSaysHowManyKeysCoincide() throws {

@@ -27,7 +27,7 @@ final class PastRowTests: XCTestCase {
         let expected: [(at: Int64, a: Int64, b: Int64)] = [(10, 1, 1), (19, 1, 1), (20, 2, 1), (30, 2, 3), (99, 2, 3)]
         for (time, a, b) in expected {
             XCTAssertEqual(
-                PastRow.fold(operations, at: time, isComplete: true),
+                PastRow.fold(operations, at: .end(ofMillisecond: time), isComplete: true),
                 .present(["a": .integer(a), "b": .integer(b)], key: .integer(7)), "at \(time)")
         }
     }
@@ -42,7 +42,7 @@ final class PastRowTests: XCTestCase {
         }
         for (time, sum) in [(Int64(10), Int64(5)), (20, 6), (30, 8)] {
             XCTAssertEqual(
-                PastRow.fold([insertion] + additions, at: time, isComplete: true),
+                PastRow.fold([insertion] + additions, at: .end(ofMillisecond: time), isComplete: true),
                 .present(["a": .integer(sum)], key: nil), "at \(time)")
         }
     }
@@ -51,7 +51,8 @@ final class PastRowTests: XCTestCase {
         let writes = [operation(.update, at: 20, by: other, ["a": 3]), operation(.update, at: 20, by: one, ["a": 2])]
         for writes in [writes, writes.reversed()] {
             XCTAssertEqual(
-                PastRow.fold([operation(.insert, at: 10, ["a": 1])] + writes, at: 20, isComplete: true),
+                PastRow.fold(
+                    [operation(.insert, at: 10, ["a": 1])] + writes, at: .end(ofMillisecond: 20), isComplete: true),
                 .present(["a": .integer(3)], key: nil))
         }
     }
@@ -61,30 +62,35 @@ final class PastRowTests: XCTestCase {
             operation(.insert, at: 10, ["a": 1]), operation(.delete, at: 20),
             operation(.update, at: 30, by: other, ["a": 3]),
         ]
-        XCTAssertEqual(PastRow.fold(operations, at: 9, isComplete: true), .absent)
-        XCTAssertEqual(PastRow.fold(operations, at: 20, isComplete: true), .absent)
-        XCTAssertEqual(PastRow.fold(operations, at: 30, isComplete: true), .present(["a": .integer(3)], key: nil))
+        XCTAssertEqual(PastRow.fold(operations, at: .end(ofMillisecond: 9), isComplete: true), .absent)
+        XCTAssertEqual(PastRow.fold(operations, at: .end(ofMillisecond: 20), isComplete: true), .absent)
+        XCTAssertEqual(
+            PastRow.fold(operations, at: .end(ofMillisecond: 30), isComplete: true),
+            .present(["a": .integer(3)], key: nil))
     }
 
     func testWhereLogsAreNotWholeTheTimeBeforeTheInsertionIsUnknown() {
         let operations = [operation(.insert, at: 10, ["a": 1]), operation(.delete, at: 20)]
-        XCTAssertEqual(PastRow.fold(operations, at: 9, isComplete: false), .unknown(since: 10))
+        XCTAssertEqual(PastRow.fold(operations, at: .end(ofMillisecond: 9), isComplete: false), .unknown(since: 10))
         XCTAssertEqual(
-            PastRow.fold(operations, at: 10, isComplete: false), .present(["a": .integer(1)], key: nil))
-        XCTAssertEqual(PastRow.fold(operations, at: 20, isComplete: false), .absent)
+            PastRow.fold(operations, at: .end(ofMillisecond: 10), isComplete: false),
+            .present(["a": .integer(1)], key: nil))
+        XCTAssertEqual(PastRow.fold(operations, at: .end(ofMillisecond: 20), isComplete: false), .absent)
     }
 
     func testWithoutItsInsertionARowIsUnknown() {
         let updates = [operation(.update, at: 10, ["a": 1]), operation(.insert, at: 30, ["a": 3])]
-        XCTAssertEqual(PastRow.fold(updates, at: 10, isComplete: false), .unknown(since: 30))
-        XCTAssertEqual(PastRow.fold(updates, at: 9, isComplete: true), .unknown(since: 30))
-        XCTAssertEqual(PastRow.fold([updates[0]], at: 10, isComplete: false), .unknown(since: nil))
-        XCTAssertEqual(PastRow.fold([], at: 10, isComplete: false), .unknown(since: nil))
+        XCTAssertEqual(PastRow.fold(updates, at: .end(ofMillisecond: 10), isComplete: false), .unknown(since: 30))
+        XCTAssertEqual(PastRow.fold(updates, at: .end(ofMillisecond: 9), isComplete: true), .unknown(since: 30))
+        XCTAssertEqual(PastRow.fold([updates[0]], at: .end(ofMillisecond: 10), isComplete: false), .unknown(since: nil))
+        XCTAssertEqual(PastRow.fold([], at: .end(ofMillisecond: 10), isComplete: false), .unknown(since: nil))
     }
 
     func testRowsOlderThanTheJoinAreThereAtAllTimes() {
         let operations = [operation(.insert, at: 1, ["a": 1]), operation(.update, at: 50, ["a": 2])]
-        XCTAssertEqual(PastRow.fold(operations, at: 5, isComplete: true), .present(["a": .integer(1)], key: nil))
+        XCTAssertEqual(
+            PastRow.fold(operations, at: .end(ofMillisecond: 5), isComplete: true),
+            .present(["a": .integer(1)], key: nil))
     }
 
     /// A snapshot has an old row's values and none of its operations. The logs have the updates since.
@@ -94,14 +100,18 @@ final class PastRowTests: XCTestCase {
         let shown = KnownRow(inserted: stamp(10), fields: ["a": .init(stamp: stamp(30)), "b": .init(stamp: stamp(10))])
         for (time, a) in [(Int64(20), Int64(2)), (29, 2), (30, 3)] {
             XCTAssertEqual(
-                PastRow.fold(updates, known: shown, at: time, isComplete: true), .present(["a": .integer(a)], key: nil))
+                PastRow.fold(updates, known: shown, at: .end(ofMillisecond: time), isComplete: true),
+                .present(["a": .integer(a)], key: nil))
         }
-        XCTAssertEqual(PastRow.fold(updates, known: shown, at: 19, isComplete: true), .unknown(since: 20))
-        XCTAssertEqual(PastRow.fold(updates, known: shown, at: 9, isComplete: false), .unknown(since: nil))
+        XCTAssertEqual(
+            PastRow.fold(updates, known: shown, at: .end(ofMillisecond: 19), isComplete: true), .unknown(since: 20))
+        XCTAssertEqual(
+            PastRow.fold(updates, known: shown, at: .end(ofMillisecond: 9), isComplete: false), .unknown(since: nil))
         // Nobody wrote the row since the snapshot: it was there, and nothing is to be changed.
         let unwritten = KnownRow(inserted: stamp(10), fields: ["a": .init(stamp: stamp(10))])
-        XCTAssertEqual(PastRow.fold([], known: unwritten, at: 15, isComplete: true), .present([:], key: nil))
-        XCTAssertEqual(PastRow.fold([], known: unwritten, at: 9, isComplete: true), .absent)
+        XCTAssertEqual(
+            PastRow.fold([], known: unwritten, at: .end(ofMillisecond: 15), isComplete: true), .present([:], key: nil))
+        XCTAssertEqual(PastRow.fold([], known: unwritten, at: .end(ofMillisecond: 9), isComplete: true), .absent)
         // A deleted row comes back with the values that the state kept.
         let deletion = [operation(.delete, at: 40)]
         let deleted = KnownRow(
@@ -110,15 +120,17 @@ final class PastRowTests: XCTestCase {
                 "a": .init(stamp: stamp(30), value: .integer(3)), "b": .init(stamp: stamp(10), value: .integer(1)),
             ])
         XCTAssertEqual(
-            PastRow.fold(updates + deletion, known: deleted, at: 25, isComplete: true),
+            PastRow.fold(updates + deletion, known: deleted, at: .end(ofMillisecond: 25), isComplete: true),
             .present(["a": .integer(2), "b": .integer(1)], key: nil))
         XCTAssertEqual(
-            PastRow.fold(deletion, known: deleted, at: 35, isComplete: true),
+            PastRow.fold(deletion, known: deleted, at: .end(ofMillisecond: 35), isComplete: true),
             .present(["a": .integer(3), "b": .integer(1)], key: nil))
-        XCTAssertEqual(PastRow.fold(deletion, known: deleted, at: 40, isComplete: true), .absent)
+        XCTAssertEqual(PastRow.fold(deletion, known: deleted, at: .end(ofMillisecond: 40), isComplete: true), .absent)
         // Not where a value is forgotten.
         let forgotten = KnownRow(
             isShown: false, inserted: stamp(10), deleted: stamp(40), fields: ["a": .init(stamp: stamp(30))])
-        XCTAssertEqual(PastRow.fold(deletion, known: forgotten, at: 35, isComplete: false), .unknown(since: nil))
+        XCTAssertEqual(
+            PastRow.fold(deletion, known: forgotten, at: .end(ofMillisecond: 35), isComplete: false),
+            .unknown(since: nil))
     }
 }
