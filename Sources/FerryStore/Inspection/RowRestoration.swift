@@ -183,8 +183,9 @@ struct RowRestoration {
             }
             try access.objects(of: table.id).save(reserved)
             if let former {
-                let unmoved = try reservations.moveReferences(
-                    to: state.object, in: table, from: former, to: allocated)
+                let unmoved = try reservations.moveReferences([
+                    KeyReservations.KeyMove(object: state.object, table: table, former: former, key: allocated)
+                ])
                 if let child = unmoved.first?.row.table {
                     throw Self.refusal(
                         "A row of \(access.registry[child].name) refers to the row, and cannot refer to it by the key that "

@@ -130,12 +130,13 @@ struct RegionWriter {
         // A value may be taken only because a further object's row was refused. The next round decides.
         if !refused.reasons.isEmpty { throw refused }
         if !taken.isEmpty { throw try takenRows(taken) }
-        for (object, former) in moves {
-            guard let key = object.state.key.first else { continue }
-            let unmoved = try KeyReservations(access).moveReferences(
-                to: object.token.id, in: object.table, from: former, to: key, besides: { region[$0] != nil })
-            if !unmoved.isEmpty { throw RefusedOutside(rows: unmoved.map(\.row)) }
+        let keyMoves = moves.compactMap { object, former in
+            object.state.key.first.map {
+                KeyReservations.KeyMove(object: object.token.id, table: object.table, former: former, key: $0)
+            }
         }
+        let unmoved = try KeyReservations(access).moveReferences(keyMoves) { region[$0] != nil }
+        if !unmoved.isEmpty { throw RefusedOutside(rows: unmoved.map(\.row)) }
         let formerMembers = FormerMembers()
         for object in region.objects { try record(object, formerMembers) }
         try recordClasses()

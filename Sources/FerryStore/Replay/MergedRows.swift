@@ -282,7 +282,8 @@ final class MergedRows {
         if try isAwaited(.init(merge.state.object, key: key), all) { return try leaveToRules(&merge) }
         if try writer.insert(key: key, values) != nil { return try leaveToRules(&merge) }
         if let former, let key {
-            for unmoved in try reservations.moveReferences(to: merge.state.object, in: table, from: former, to: key) {
+            let move = KeyReservations.KeyMove(object: merge.state.object, table: table, former: former, key: key)
+            for unmoved in try reservations.moveReferences([move]) {
                 touched.append(
                     TouchedObject(
                         table: unmoved.row.table, object: unmoved.row.id, columns: [unmoved.column], isDeleted: false,

@@ -95,33 +95,51 @@ struct KeyReservations {
         return try isOnlyLeft || isInUse(reserved, of: table) ? key : []
     }
 
-    /// Rewrites the rows that refer to an object by a placeholder key to the key of the object's row.
-    /// - Parameter isWritten: true for objects whose rows refer to the object by the new key already.
+    /// An object with a row, to which rows still refer by the object's placeholder key.
+    struct KeyMove {
+        var object: ObjectID
+        var table: TrackedTable
+        /// The placeholder key.
+        var former: FieldValue
+        /// The key of the object's row.
+        var key: FieldValue
+    }
+
+    /// Rewrites the rows that refer to objects by placeholder keys to the keys of the objects' rows.
+    /// - Parameters:
+    ///   - moves: all objects that got a key since references were moved last. One row's key may refer to several of them.
+    ///   - isWritten: true for objects whose rows refer to the objects by the new keys already.
     /// - Returns: the objects whose rows the schema refuses under the new key, and the columns. Their rows are
     ///   unchanged; the caller has the rules decide.
     func moveReferences(
-        to object: ObjectID, in table: TrackedTable, from former: FieldValue, to key: FieldValue,
-        besides isWritten: (RowToken) -> Bool = { _ in false }
+        _ moves: [KeyMove], besides isWritten: (RowToken) -> Bool = { _ in false }
     ) throws -> [RefusedMove] {
         var refused: [RefusedMove] = []
-        for place in table.referringColumns {
-            let child = access.registry[place.table]
-            for rowKey in try rows(of: child, place.column, holding: former) {
-                let values = try self.values(of: rowKey, child, referringTo: object, in: table, by: [former, key])
-                // A row with the placeholder key may belong to another object, which has the integer as a plain value.
-                let owner =
-                    child.isMapped ? try ReferenceTranslator(access).object(child, rowKey) : child.derivedID(values)
-                if let owner, isWritten(RowToken(table: child.id, id: owner)) { continue }
-                guard let refusal = try move(rowKey, knownBy: values, of: child, place.column, to: key) else {
-                    continue
+        // By the table, then by the former and the new key.
+        var moved: [Int: [FieldValue: ObjectID]] = [:]
+        for move in moves {
+            moved[move.table.id, default: [:]][move.former] = move.object
+            moved[move.table.id, default: [:]][move.key] = move.object
+        }
+        for move in moves {
+            for place in move.table.referringColumns {
+                let child = access.registry[place.table]
+                for rowKey in try rows(of: child, place.column, holding: move.former) {
+                    let values = try self.values(of: rowKey, child, during: moved)
+                    // A row with the placeholder key may belong to another object, which has the integer as a plain value.
+                    let owner =
+                        child.isMapped ? try ReferenceTranslator(access).object(child, rowKey) : child.derivedID(values)
+                    if let owner, isWritten(RowToken(table: child.id, id: owner)) { continue }
+                    guard let refusal = try self.move(rowKey, knownBy: values, of: child, place.column, to: move.key)
+                    else { continue }
+                    guard let owner else { throw failure(child, refusal) }
+                    // The placeholder key leads to the object no more. A shadow value does.
+                    var state = try access.objects(of: child.id).load(owner)
+                    state.kept.fields[place.column] = .reference(move.object)
+                    try access.objects(of: child.id).save(state)
+                    refused.append(
+                        RefusedMove(row: RowToken(table: child.id, id: owner), column: place.column, key: rowKey))
                 }
-                guard let owner else { throw failure(child, refusal) }
-                // The placeholder key leads to the object no more. A shadow value does.
-                var state = try access.objects(of: child.id).load(owner)
-                state.kept.fields[place.column] = .reference(object)
-                try access.objects(of: child.id).save(state)
-                refused.append(
-                    RefusedMove(row: RowToken(table: child.id, id: owner), column: place.column, key: rowKey))
             }
         }
         return refused
@@ -144,18 +162,17 @@ struct KeyReservations {
                 + "LIMIT \(limit)", key)
     }
 
-    /// A row's portable key while references to an object are being moved. Key columns may still hold the former key,
-    /// or already the new key.
+    /// A row's portable key while references are being moved. Key columns may still hold the former keys, or already the
+    /// new keys.
+    /// - Parameter moved: the objects by their table, and by both keys.
     private func values(
-        of rowKey: [FieldValue], _ child: TrackedTable, referringTo object: ObjectID, in table: TrackedTable,
-        by keys: [FieldValue]
+        of rowKey: [FieldValue], _ child: TrackedTable, during moved: [Int: [FieldValue: ObjectID]]
     ) throws -> [FieldValue] {
         var values = try ReferenceTranslator(access).key(rowKey, child)
         for (place, number) in child.keyColumnIDs.enumerated() {
             let column = child.columns[number]
-            if column.reference == table.id, keys.contains(column.key(rowKey[place])) {
-                values[place] = .reference(object)
-            }
+            guard let parent = column.reference else { continue }
+            if let object = moved[parent]?[column.key(rowKey[place])] { values[place] = .reference(object) }
         }
         return values
     }

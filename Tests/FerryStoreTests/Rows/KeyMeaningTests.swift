@@ -154,6 +154,26 @@ final class KeyMeaningTests: XCTestCase {
         }
     }
 
+    /// The second device knows both places by placeholder keys, and both come back at once.
+    func testARowKeyOfTwoPlaceholdersFollowsBothPlaces() throws {
+        for schema in [Self.roads, TestSchema(name: "surrogate roads", sql: Self.roads.sql)] {
+            for (first, second) in [("NULL", "NULL"), ("8", "NULL"), ("8", "5")] {
+                try assertHolds(
+                    schema,
+                    """
+                    1: INSERT INTO place VALUES (5, 'x', NULL), (8, 'z', NULL)
+                    1: INSERT INTO road VALUES (5, 8, 'there', 0.5), (8, 5, 'back', 1.5), (8, 8, 'around', 2)
+                    1: DELETE FROM place  -- foreign keys off
+                    1: pass
+                    2: pass 1
+                    1: INSERT INTO place VALUES (5, 'x', \(first)), (8, 'z', \(second))
+                    1: pass
+                    2: pass 1
+                    """)
+            }
+        }
+    }
+
     /// No app should choose such an integer. A device that did must not stop the others.
     func testAPlainValueThatIsThePlaceholderKeyOfAnotherDeviceDoesNotStopThatDevice() throws {
         let device = try TestDevice(3, Self.declared)
