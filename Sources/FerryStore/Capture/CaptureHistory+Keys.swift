@@ -24,13 +24,13 @@ extension CaptureHistory {
         return object
     }
 
-    /// True if this flush concerns an object that a key refers to.
+    /// True if this flush concerns an object that a key refers to, or will refer to.
     private func mayHaveChanged(_ key: [FieldValue], _ table: TrackedTable) -> Bool {
         table.hasReferencesInKey
             && zip(key, table.keyColumnIDs).contains { value, column in
-                table.columns[column].reference.map {
-                    ledger.holder(of: table.columns[column].key(value), in: $0) != nil
-                } ?? false
+                guard let parent = table.columns[column].reference else { return false }
+                let key = table.columns[column].key(value)
+                return ledger.holder(of: key, in: parent) != nil || ledger.announcement(of: key, in: parent) != nil
             }
     }
 
@@ -53,7 +53,8 @@ extension CaptureHistory {
             }
             candidates = candidates.flatMap { known in meanings.map { known + [$0] } }
         }
-        if candidates.count == 1, candidates[0] == former { return nil }
+        let before = table.derivedID(former)
+        if candidates.count == 1, candidates[0] == former, before == present { return nil }
         // A row of this flush: the last object that got the key has the row.
         for values in candidates {
             let object = table.derivedID(values)
@@ -65,7 +66,6 @@ extension CaptureHistory {
             return owner
         }
         // A row that this flush did not touch: the store knows the row by the meaning at the end of the last flush.
-        let before = table.derivedID(former)
         if before == present { return nil }
         identities[table.id, default: [:]][before] = former
         let states = access.objects(of: table.id)

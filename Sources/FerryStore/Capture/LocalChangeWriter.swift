@@ -70,6 +70,10 @@ struct LocalChangeWriter {
                 row[$0.key] != $0.value
             }
         }
+        if !key.isEmpty, !shown.hasRow, !state.registers.isAlive, operations.allSatisfy({ $0.kind == .update }) {
+            // The row was another object's until a key in its own key changed owners.
+            operations = insertion(of: row, operations)
+        }
         if operations.first?.kind == .insert, shown == .anomalousRow, state.registers.isAlive,
             try !members(of: object).isEmpty
         {

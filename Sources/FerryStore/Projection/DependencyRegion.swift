@@ -121,9 +121,10 @@ final class DependencyRegion {
         objects.append(object)
         places.insert(objects.count - 1, in: objects)
         let isJoined = try addClass(of: object)
-        if row != nil, !state.registers.isAlive {
-            // A reference to a unified row may mean any of its objects.
-            if isJoined {
+        if let row, !state.registers.isAlive {
+            // A reference to a unified row may mean any of its objects. A reference to a row that shows the key of another object may mean
+            // that object.
+            if isJoined || !table.isMapped && table.hasReferencesInKey && table.derivedID(of: row) != token.id {
                 try addDependents(object)
             } else {
                 try referring.readHolders(object)

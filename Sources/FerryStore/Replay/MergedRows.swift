@@ -304,7 +304,10 @@ final class MergedRows {
     }
 
     private func keepMisleading(_ values: ColumnValues, _ merge: inout ObjectMerge) throws {
-        if hasUncheckedReferences { keepWon(&merge, try reservations.misleading(values, table)) }
+        if hasUncheckedReferences {
+            let own = table.isMapped ? merge.state.key.first : nil
+            keepWon(&merge, try reservations.misleading(values, table, own: own))
+        }
         if let converted = table.convertedValues(values) { keepWon(&merge, converted) }
     }
 
@@ -320,7 +323,8 @@ final class MergedRows {
         return try reservations.keyForRow(of: state, in: table)
     }
 
-    /// Converts to local values, by ascending column; `nil` if a target has no row.
+    /// Converts to local values, by ascending column; `nil` if a target has no row, or if a checked reference has a plain value. A
+    /// device with a broken foreign key writes such a value, and its word of the foreign key may come later in the same pass.
     private func localValues(_ values: ColumnValues) throws -> [(column: Int, value: FieldValue)]? {
         var result: [(column: Int, value: FieldValue)] = []
         result.reserveCapacity(values.count)
@@ -334,6 +338,8 @@ final class MergedRows {
                     return
                 }
                 result.append((column, local))
+            } else if value != .null, table.columns[column].reference != nil, !table.columns[column].isUnchecked {
+                isComplete = false
             } else {
                 result.append((column, value))
             }

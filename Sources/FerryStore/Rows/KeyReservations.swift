@@ -227,14 +227,15 @@ struct KeyReservations {
 
     /// The values a remote device wrote as plain values, and that a row of this device would turn into references. They
     /// are stored as shadow values.
-    func misleading(_ values: ColumnValues, _ table: TrackedTable) throws -> ColumnValues {
+    /// - Parameter own: the key of the values' own row, if the row's state is not saved yet.
+    func misleading(_ values: ColumnValues, _ table: TrackedTable, own: FieldValue? = nil) throws -> ColumnValues {
         var found: ColumnValues = [:]
         for (column, value) in values where table.columns[column].isUnchecked {
             if case .reference = value { continue }
-            guard value != .null, let parent = table.columns[column].reference,
-                try access.objects(of: parent).object(forKey: table.columns[column].key(value)) != nil
-            else { continue }
-            found[column] = value
+            guard value != .null, let parent = table.columns[column].reference else { continue }
+            let key = table.columns[column].key(value)
+            let isOwn = parent == table.id && key == own
+            if try isOwn || access.objects(of: parent).object(forKey: key) != nil { found[column] = value }
         }
         return found
     }

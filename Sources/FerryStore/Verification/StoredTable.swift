@@ -41,6 +41,8 @@ final class StoredTable {
     private let schema: ModelSchema
     /// By the table's local columns: the table that a value refers to.
     let references: [KeyedObjects?]
+    /// The columns of foreign keys with several columns: such a column shows what the key of the foreign key's target shows.
+    private let sharedColumns: Set<Int>
     /// By the model's columns: the position among the local columns.
     private let positions: [Int?]
     private let width: Int32
@@ -80,6 +82,7 @@ final class StoredTable {
         self.references = references
         width = Int32(table.keyColumns.count)
         names = table.modelNames
+        sharedColumns = Set(table.foreignKeys.flatMap { $0.columns.count > 1 ? $0.columns : [] })
         let model = schema.tables[place]
         positions = model.columns.map { column in
             table.localColumns.firstIndex { equalNames($0.name, column.name) }
@@ -218,12 +221,14 @@ final class StoredTable {
             object.row = try zip(row, references).map { value, target in
                 try target?.object(value).map { .reference($0) } ?? value
             }
-            // A unified row may show the plain value of a further object.
-            for (position, column) in table.localColumns.enumerated() where column.isUnchecked {
+            for (position, column) in table.localColumns.enumerated() {
                 guard case .reference? = object.row?[position] else { continue }
-                if entry.shown == .anomalousRow { object.plainValues[column.id] = row[position] }
+                // A unified row may show the plain value of a further object, and a foreign key the plain value in the key of its target.
+                if entry.shown == .anomalousRow || kept[column.id] != nil || sharedColumns.contains(column.id) {
+                    object.plainValues[column.id] = row[position]
+                }
                 // A plain value equal to a row's key here, written where no row had the key.
-                guard entry.shown == .row, let plain = kept[column.id],
+                guard column.isUnchecked, entry.shown == .row, let plain = kept[column.id],
                     let taken = try references[position]?.object(plain), object.row?[position] == .reference(taken)
                 else { continue }
                 object.row?[position] = plain

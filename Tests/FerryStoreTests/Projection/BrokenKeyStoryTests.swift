@@ -29,6 +29,58 @@ final class BrokenKeyStoryTests: XCTestCase {
             """)
     }
 
+    /// The first device's row refers to nothing by 0. The second device has a row under 0, and refers to the first device's row by 0.
+    func testAReferenceToARowThatIsKnownByNothingHoldsWhereARowIsUnderZero() throws {
+        let schema = TestSchema(
+            name: "remarks on roads",
+            sql: """
+                CREATE TABLE place(id INTEGER PRIMARY KEY, name TEXT);
+                CREATE TABLE road(
+                    a INTEGER NOT NULL REFERENCES place, b INTEGER NOT NULL REFERENCES place, length REAL, PRIMARY KEY(a, b));
+                CREATE TABLE remark(
+                    id TEXT PRIMARY KEY NOT NULL, a INTEGER NOT NULL, b INTEGER NOT NULL,
+                    FOREIGN KEY(a, b) REFERENCES road(a, b));
+                """)
+        try assertHolds(
+            schema,
+            """
+            2: INSERT INTO place(id) VALUES (0)
+            1: INSERT INTO road VALUES (0, 1, 1.0)  -- foreign keys off
+            1: pass 2
+            2: pass 1
+            2: INSERT INTO remark SELECT 'x', a, b FROM road
+            2: pass
+            2: INSERT INTO remark SELECT 'y', a, b FROM road
+            2: pass
+            1: pass 2
+            """)
+    }
+
+    /// The word of the broken foreign key comes behind the value that breaks the foreign key, in one pass.
+    func testAPlainValueBeforeTheWordOfItsBrokenKeyMeansNothingUnderARowsOwnKey() throws {
+        let schema = TestSchema(
+            name: "persons",
+            sql: """
+                CREATE TABLE person(id INTEGER PRIMARY KEY, name TEXT, boss INTEGER REFERENCES person);
+                CREATE TABLE note(id INTEGER PRIMARY KEY, person INTEGER REFERENCES person);
+                """, declared: ["person": ["name"]])
+        for passes in ["3: pass 1 2", "3: pass 1\n3: pass 2"] {
+            try assertHolds(
+                schema,
+                """
+                2: INSERT INTO note(person) VALUES (9)  -- foreign keys off
+                2: pass
+                3: pass 2
+                1: pass 2
+                1: INSERT INTO person VALUES (0, 'a', NULL)
+                1: pass
+                2: INSERT INTO person(name, boss) VALUES ('b', NULL), ('a', 0)  -- foreign keys off
+                2: pass
+                \(passes)
+                """)
+        }
+    }
+
     func testARowUnderZeroGetsAnotherKey() throws {
         try assertHolds(
             .catalogue,

@@ -39,6 +39,23 @@ final class UnifiedLinkTests: XCTestCase {
         }
     }
 
+    /// The second device's reference makes a link of the older product. The first device deletes the link with the shown row. Both
+    /// changes reach the third device in one pass.
+    func testALinkThatAReferenceMadeTakesTheRowOfADeletedLink() throws {
+        let devices = try (1...3).map { try TestDevice($0, .retainedLinks[2]) }
+        devices[1].clock.now += 1000
+        try devices[0].run("INSERT INTO product VALUES (2, 'old', 'x')")
+        try devices[1].run("INSERT INTO product VALUES (2, 'new', 'x'); INSERT INTO stock VALUES (2, 1)")
+        try devices[1].run("INSERT INTO remark(id) VALUES (1)")
+        try exchange(devices)
+        try devices[0].run("DELETE FROM stock")
+        try devices[1].run("UPDATE remark SET product = (SELECT product FROM stock)")
+        try exchange(devices)
+        let query =
+            "SELECT title, amount, remark.id FROM product JOIN stock ON stock.product = product.id JOIN remark USING(product)"
+        try check(devices, query, shows: ["new|1|1"])
+    }
+
     /// The link of the older tag was deleted and perhaps forgotten; then both tags are given one name, and the other tag's
     /// link is shown under the older tag.
     /// - Parameter forgetting: who has forgotten the deleted link.

@@ -174,6 +174,40 @@ final class KeyMeaningTests: XCTestCase {
         }
     }
 
+    /// A second row takes the object of the first. So the first row is of a new object when an update writes the row.
+    func testARowThatLeftItsObjectToAnotherRowIsNewWhenItIsUpdated() throws {
+        for update in ["UPDATE road SET mark = 2 WHERE a = 1", "UPDATE road SET mark = 2, text = 'new' WHERE a = 1"] {
+            try assertHolds(
+                Self.roads,
+                """
+                1: INSERT INTO place VALUES (1, 'x', NULL), (5, 'y', NULL); INSERT INTO road VALUES (1, 5, 'first', 0.5)
+                1: UPDATE place SET id = 2 WHERE id = 1  -- foreign keys off
+                1: INSERT INTO road VALUES (2, 5, 'second', 1.5)  -- foreign keys off
+                1: \(update)  -- foreign keys off
+                1: pass
+                2: pass 1
+                """)
+        }
+    }
+
+    /// The row under 0 refers to no place. A place gets 0 later in the same flush.
+    func testAWriteToARowUnderNothingIsThatRowsEvenIfAPlaceGetsTheKeyLater() throws {
+        for deed in ["UPDATE note SET text = NULL", "UPDATE note SET text = 'new'", "DELETE FROM note"] {
+            try assertHolds(
+                Self.declared,
+                """
+                1: INSERT INTO place VALUES (1, 'x', NULL), (2, 'y', NULL)
+                1: INSERT INTO note VALUES (0, 'first', 0.5)  -- foreign keys off
+                1: pass
+                2: pass 1
+                2: \(deed)
+                2: UPDATE place SET id = 0 WHERE id = 2
+                2: pass
+                1: pass 2
+                """)
+        }
+    }
+
     /// No app should choose such an integer. A device that did must not stop the others.
     func testAPlainValueThatIsThePlaceholderKeyOfAnotherDeviceDoesNotStopThatDevice() throws {
         let device = try TestDevice(3, Self.declared)

@@ -200,7 +200,8 @@ extension Oracle {
             complaints += Self.difference(known, state)
         }
         let outcomes = try outcomes(state, plainReferences: plainReferences)
-        complaints += Self.difference(try device.shownRows(schema), Self.rows(outcomes))
+        let rows = Self.rows(outcomes)
+        complaints += Self.difference(try device.shownRows(schema, expected: rows), rows)
         let (present, expected) = (try device.joined(schema), Self.joined(outcomes))
         for table in Set(present.keys).union(expected.keys).sorted() {
             let (present, expected) = (present[table] ?? [:], expected[table] ?? [:])

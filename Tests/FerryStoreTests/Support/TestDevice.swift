@@ -229,7 +229,11 @@ final class TestDevice {
 
 extension TestDevice {
     /// The tables' rows by object, references in place of local integers; nil in place of problems, which are told.
-    func shownRows(_ schema: OracleSchema) throws -> [String: [ObjectID: [String: FieldValue]]] {
+    /// - Parameter expected: decides what a foreign key's value means where both meanings are one integer here: the key of a row, and
+    ///   the plain value in the key of the foreign key's target.
+    func shownRows(
+        _ schema: OracleSchema, expected: [String: [ObjectID: [String: FieldValue]]] = [:]
+    ) throws -> [String: [ObjectID: [String: FieldValue]]] {
         try store.readAccess { access in
             var objects: [String: [[FieldValue]: ObjectID]] = [:]
             // Keys of objects without rows, to which rows refer all the same.
@@ -271,6 +275,12 @@ extension TestDevice {
                             let plain = try plainValue(of: column.name, object, table.name, showing: value, access)
                             value = (objects[name]?[[value]] ?? reserved[name]?[value]).map { .reference($0) } ?? value
                             if let plain { value = plain }
+                            if let written = values[column.name],
+                                written == expected[table.name]?[object]?[column.name],
+                                try mayShowAnother(column.name, object, table.name, access)
+                            {
+                                value = written
+                            }
                         }
                         travelling[column.name] = value
                     }
@@ -301,6 +311,15 @@ extension TestDevice {
         }
         let kept = source?.kept.fields[column]
         return kept == shown ? kept : nil
+    }
+
+    /// True if a row may show another value of a column than the object's own.
+    private func mayShowAnother(
+        _ column: String, _ object: ObjectID, _ table: String, _ access: StoreAccess
+    ) throws -> Bool {
+        guard let table = access.registry.table(named: table), let column = table.columnID(column) else { return false }
+        return try table.foreignKeys.contains { $0.columns.count > 1 && $0.columns.contains(column) }
+            || access.objects(of: table.id).load(object).kept.fields[column] != nil
     }
 
     /// Which objects other objects' rows show, by the store's list and by the objects' own marks.
