@@ -8,7 +8,7 @@ extension CaptureHistory {
     /// in the state.
     ///
     /// A foreign key with several columns is undone only as a whole. A key NULL in part refers to nothing, and nothing
-    /// would clear the rest.
+    /// would clear the rest. A column that somebody wrote behind the action refers to something else.
     /// - Returns: the columns whose row differs from the state.
     mutating func clearedReferences(
         _ track: Track, _ table: TrackedTable, _ row: inout ColumnValues
@@ -21,7 +21,7 @@ extension CaptureHistory {
             else { continue }
             cleared[column] = last.former
         }
-        while let column = cleared.keys.first(where: { !isCleared($0, table, row.overlaid(with: cleared)) }) {
+        while let column = cleared.keys.first(where: { !isCleared($0, cleared, track, table, row) }) {
             cleared[column] = nil
         }
         row = row.overlaid(with: cleared)
@@ -30,10 +30,15 @@ extension CaptureHistory {
     }
 
     /// True if the rules clear a column of such a row once its target is gone.
-    private func isCleared(_ column: Int, _ table: TrackedTable, _ row: ColumnValues) -> Bool {
+    /// - Parameter cleared: the columns that only the action changed.
+    private func isCleared(
+        _ column: Int, _ cleared: ColumnValues, _ track: Track, _ table: TrackedTable, _ row: ColumnValues
+    ) -> Bool {
         table.foreignKeys.contains { key in
             (key.action == .setNull || key.action == .setDefault) && key.columns.contains(column)
-                && key.columns.allSatisfy { row[$0] ?? .null != .null }
+                && key.columns.allSatisfy { part in
+                    cleared.has(part) || row[part] ?? .null != .null && track.changed[part] == nil
+                }
         }
     }
 

@@ -56,6 +56,22 @@ final class PartlyNullReferenceTests: XCTestCase {
         }
     }
 
+    /// The deletion of a shelf clears both columns, and the label is written again before Ferry looks.
+    func testALabelWrittenBehindTheClearingStands() throws {
+        for action in ["ON DELETE SET NULL", "ON DELETE SET DEFAULT"] {
+            let (first, second) = (try TestDevice(1, .boxes(action)), try TestDevice(2, .boxes(action)))
+            try first.run("INSERT INTO shelf VALUES (1, 's'); INSERT INTO box(shelf, label) VALUES (1, 'x')")
+            try first.run("INSERT INTO thing(name, shelf, label) VALUES ('a', 1, 'x')")
+            try exchange(first, second)
+            try first.run("DELETE FROM shelf")
+            try first.run("UPDATE thing SET label = 'd'")
+            let shown = try first.query(things)
+            XCTAssertEqual(shown, ["a|NULL|d"])
+            try exchange(first, second)
+            try check([first, second], things, shows: shown, action)
+        }
+    }
+
     func testWhatIsNoKeyTravelsAsItIs() throws {
         let schema = TestSchema.boxes("ON DELETE CASCADE")
         let (first, second) = (try TestDevice(1, schema), try TestDevice(2, schema))
