@@ -164,6 +164,26 @@ final class RemoteBackendTests: XCTestCase {
         }
     }
 
+    /// Somebody announced a segment of a device that the device never wrote.
+    func testADeviceAnnouncesItsOwnSegmentsAndNotThoseThatWereForged() throws {
+        let storage = MemoryStorage()
+        let writer = try create(storage)
+        try publish(writer, deviceA, 1)
+        let (backend, reader) = try open(storage)
+        XCTAssertEqual(try reader.segments(of: deviceA).count, 1)
+        let bytes = try XCTUnwrap(storage.contents[LatestSegments.name])
+        var latest = try LatestSegments(decoding: bytes, container: reader.id)
+        let forged = try SegmentName(first: 2, last: 9, checksum: Checksum(high: 7, low: 7))
+        latest.announce(LatestSegments.Entry(device: deviceA, segment: forged, records: 0), nonce: 5)
+        storage.set(LatestSegments.name, latest.encoded())
+        try writer.refresh(.quick)
+        let name = try publish(writer, deviceA, 2)
+        let told = try LatestSegments(decoding: XCTUnwrap(storage.contents[LatestSegments.name]), container: reader.id)
+        XCTAssertEqual(told.entries.first { $0.device == deviceA }?.segment, name)
+        try backend.refresh(.quick)
+        XCTAssertTrue(try reader.segments(of: deviceA).contains(name))
+    }
+
     func testAnOwnHeadThatCannotBeReadStopsNobodyAndIsWrittenAnew() throws {
         let long = [UInt8](repeating: 0, count: RemoteBackend.maximumKeptBytes + 1)
         for code in [FerryError.Code.accessDenied, .inputOutput, .containerMissing, nil] {

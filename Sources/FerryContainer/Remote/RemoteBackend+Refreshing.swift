@@ -250,11 +250,11 @@ extension RemoteBackend {
         try put(latest, handling: entries)
     }
 
-    /// The newest files of a device, as the listing knows them.
+    /// The newest files of a device, as the listing knows them. A name that only `latest` told may be forged, and has no size.
     private func entry(of device: DeviceID) -> LatestSegments.Entry {
         state.withLock { state in
-            let segments = state.listing.files(in: Container.segmentsDirectory(of: device)).keys.compactMap {
-                SegmentName($0)
+            let segments = state.listing.files(in: Container.segmentsDirectory(of: device)).compactMap { name, file in
+                file.size == nil ? nil : SegmentName(name)
             }
             return LatestSegments.Entry(
                 device: device, segment: segments.max { ($0.last, $0.first, $0.hash) < ($1.last, $1.first, $1.hash) },
