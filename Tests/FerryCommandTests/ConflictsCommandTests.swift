@@ -130,6 +130,29 @@ final class ConflictsCommandTests: XCTestCase {
         }
     }
 
+    /// The other device's insertion under the same key is older than the row that went.
+    func testARowThatWentWithItsTableStaysNotHereWhenAnOlderInsertionComes() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        let table = "CREATE TABLE fan(id TEXT PRIMARY KEY NOT NULL, name);"
+        for database in ["a.sqlite", "b.sqlite"] { try workshop.sql(database, table) }
+        for database in ["a.sqlite", "b.sqlite", "a.sqlite"] { try workshop.succeed("sync", database) }
+        try workshop.sql("a.sqlite", "INSERT INTO fan VALUES ('k', 'older')")
+        try workshop.sql("b.sqlite", "INSERT INTO fan VALUES ('k', 'newer')")
+        try workshop.succeed("sync", "b.sqlite")
+        try workshop.sql("b.sqlite", "DROP TABLE fan; \(table)")
+        for database in ["a.sqlite", "b.sqlite", "a.sqlite", "b.sqlite"] { try workshop.succeed("sync", database) }
+        XCTAssertEqual(try workshop.sql("a.sqlite", "SELECT * FROM fan"), "k|newer\n")
+        XCTAssertEqual(try workshop.sql("b.sqlite", "SELECT * FROM fan"), "")
+        XCTAssertTrue(try workshop.succeed("status", "b.sqlite").output.contains("not here"))
+        try workshop.succeed("verify", "b.sqlite", "--deep")
+        try workshop.succeed("conflicts", "b.sqlite", "bring-back")
+        for database in ["b.sqlite", "a.sqlite", "b.sqlite"] { try workshop.succeed("sync", database) }
+        for database in ["a.sqlite", "b.sqlite"] {
+            XCTAssertEqual(try workshop.sql(database, "SELECT * FROM fan"), "k|newer\n")
+        }
+    }
+
     func testTheListIsNarrowedAndPaged() throws {
         let workshop = try disagreement()
         let all = try list(workshop).compactMap { $0["number"] as? Int }

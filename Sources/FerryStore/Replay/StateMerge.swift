@@ -73,6 +73,9 @@ struct StateMerge {
                 formerDeletion.map { ObjectRegisters.time(ofRepeatedDeletion: $0.time) == stamp.time } ?? false
             if let newest, !isRepeated { try recordDeletion(stamp, newest, part, wasAlive: wasAlive, merge) }
             return
+        case .insert where merge.state.hasLostValues(after: stamp):
+            // The row went with its table here, and this older insertion cannot bring the row back. So the row stays "not here".
+            break
         case .insert:
             let isNewest = merge.state.registers.inserted.map { $0 < stamp } ?? true
             merge.state.registers.mergeInsertion(stamp)

@@ -43,6 +43,14 @@ struct ObjectState {
     /// True if the row went with its table (`UnseenWrites.leave`): changes are known, but no insertion or deletion.
     var isLeft: Bool { isStored && registers.inserted == nil && registers.deleted == nil }
 
+    /// True if the row went with its table, and with the row a value that was written later than a time.
+    func hasLostValues(after stamp: Stamp) -> Bool {
+        isLeft && !shown.hasRow
+            && registers.fields.enumerated().contains { column, written in
+                written.map { stamp < $0 } ?? false && kept.fields[column] == nil && policies[column] == nil
+            }
+    }
+
     /// The SQL condition of `isLeft`, for the index of objects apart.
     static let isLeftCondition =
         "\(Visibility.apartCondition) AND shown = \(Visibility.none.rawValue) AND state IS NOT NULL "

@@ -6,7 +6,8 @@ import FerrySchema
 /// but rows tells which table a new one is.
 ///
 /// Rows are compared with their object checksums. Rows that a migration changed too are no evidence, so most rows must be as before.
-/// Where a column is gone or has another type, or all rows have unsent changes, the keys tell.
+/// Where a column is gone or has another type, or all rows have unsent changes, the keys tell. Where a migration changed most rows, the
+/// keys tell of the only table that a vanished one can be.
 struct TableEvidence {
     private let connection: SQLConnection
     private let surroundings: StoreAccess.Surroundings
@@ -40,7 +41,9 @@ struct TableEvidence {
         var found: [(number: Int, name: String)] = []
         for table in gone {
             for candidate in new where TableNaming.areAlike(table.columns, candidate.columns) {
-                if try verdict(table, candidate, names) == .same { found.append((table.number, candidate.name)) }
+                if try verdict(table, candidate, names, admitsKeys: true) == .same {
+                    found.append((table.number, candidate.name))
+                }
             }
         }
         let byNumber = Dictionary(grouping: found, by: \.number)
@@ -53,7 +56,7 @@ struct TableEvidence {
 
     /// What rows say of a new table and a former table.
     enum Verdict {
-        /// Most rows are as before, or most keys where values cannot be compared, or both have the same columns and no row.
+        /// Most rows are as before, or most keys where values cannot be compared, or both have the same columns and the former no row.
         case same
         case different
         /// There are no rows to compare.
@@ -61,8 +64,12 @@ struct TableEvidence {
     }
 
     /// Compares the rows of a table with a former table's objects.
-    /// - Parameter names: the names until now.
-    func verdict(_ gone: Gone, _ new: New, _ names: TableNames) throws -> Verdict {
+    /// - Parameters:
+    ///   - names: the names until now.
+    ///   - admitsKeys: true for a new table under a name that no table had, and a vanished table: then most keys may do where most
+    ///     values differ. Keys that devices do not choose tell by themselves. Integer keys tell of a table with the same columns and a
+    ///     row as before.
+    func verdict(_ gone: Gone, _ new: New, _ names: TableNames, admitsKeys: Bool = false) throws -> Verdict {
         var names = names
         names.set(new.name, for: gone.name)
         let registry = try Registry(connection, SchemaReader(connection: connection).read(names))
@@ -76,6 +83,8 @@ struct TableEvidence {
         let isComparable =
             former.isSubset(of: new.columns)
             && table.columns.allSatisfy { !covered.contains($0.id) || types["\($0.id)"] ?? $0.affinity == $0.affinity }
+        // A mapped key is no column that travels.
+        let hasSameColumns = new.columns == (table.isMapped ? former.union(table.keyColumns.map(foldedName)) : former)
         if isComparable, !sample.isEmpty {
             let hashes = ObjectChecksums(table, covering: covered)
             let translator = ReferenceTranslator(access)
@@ -84,14 +93,13 @@ struct TableEvidence {
                 let portable = try translator.values(own, table)
                 return hashes.check(id, state.registers, { portable[$0] }) == state.check
             }
-            return same * 2 > sample.count ? .same : .different
+            if same * 2 > sample.count { return .same }
+            if !admitsKeys || table.isMapped && (same == 0 || !hasSameColumns) { return .different }
         }
         let keys = try SampledObjects(access).keys(of: table)
         if keys.isEmpty {
-            // A mapped key is no column that travels.
-            let columns = table.isMapped ? former.union(table.keyColumns.map(foldedName)) : former
-            return try columns == new.columns && !hasRows(table.objectTable, "state IS NOT NULL")
-                && !hasRows(table.quotedName) ? .same : .unknown
+            return try hasSameColumns && !hasRows(table.objectTable, "state IS NOT NULL")
+                && (admitsKeys || !hasRows(table.quotedName)) ? .same : .unknown
         }
         let present = try keys.count { try access.reader(of: table.id).read($0) != nil }
         if present * 2 <= keys.count { return .different }

@@ -87,6 +87,42 @@ final class RenamedTableTests: XCTestCase {
         try fleet.assertSettled("SELECT name FROM thing ORDER BY name", "here\nthere\n")
     }
 
+    /// The migration changes the values of most rows. The keys tell, and under integer keys a row that is as before.
+    func testARenamedTableThatIsMadeAnewWithOtherValuesIsTheTable() throws {
+        for key in ["TEXT PRIMARY KEY NOT NULL", "INTEGER PRIMARY KEY"] {
+            for skips in [false, true] {
+                let fleet = try makeFleet(
+                    """
+                    CREATE TABLE item(id \(key), name TEXT, size INTEGER);
+                    INSERT INTO item VALUES (1, 'one', 1), (2, 'two', NULL), (3, 'three', NULL);
+                    """)
+                let rebuild = """
+                    BEGIN; CREATE TABLE n(id \(key), name TEXT, size INTEGER NOT NULL DEFAULT 0);
+                    INSERT INTO n SELECT id, name, coalesce(size, 0) FROM thing; DROP TABLE thing; ALTER TABLE n RENAME TO thing; COMMIT;
+                    """
+                try fleet.shell(0, rename + "; " + rebuild)
+                // A person writes before Ferry looks.
+                try fleet.shell(0, "UPDATE thing SET name = 'TWO' WHERE id = 2")
+                _ = try fleet.replicas[0].sync()
+                _ = try fleet.replicas[1].sync()
+                try fleet.shell(1, rename)
+                if !skips { _ = try fleet.replicas[1].sync() }
+                try fleet.shell(1, rebuild)
+                try fleet.assertSettled("SELECT id, name, size FROM thing ORDER BY id", "1|one|1\n2|TWO|0\n3|three|0\n")
+            }
+        }
+    }
+
+    /// The first row comes before Ferry looks.
+    func testAnEmptyTableThatIsRenamedAndMadeAnewTakesItsFirstRow() throws {
+        let fleet = try makeFleet("CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT)")
+        let migration = "DROP TABLE item; CREATE TABLE thing(id INTEGER PRIMARY KEY, name TEXT CHECK (name <> ''));"
+        try fleet.shell(0, migration + "INSERT INTO thing VALUES (1, 'here')")
+        _ = try fleet.replicas[0].sync()
+        try fleet.shell(1, rename + "; INSERT INTO thing VALUES (1, 'there')")
+        try fleet.assertSettled("SELECT name FROM thing ORDER BY name", "here\nthere\n")
+    }
+
     /// A column that is gone leaves no checksum to compare.
     func testARenamedTableThatIsMadeAnewWithoutAColumnGoesOn() throws {
         let rebuild = """
