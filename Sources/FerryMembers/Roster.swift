@@ -91,6 +91,9 @@ package struct Roster: Hashable, Sendable {
     /// Whether the files of a device count: members, and devices that left.
     package func isReadable(_ device: DeviceID) -> Bool { members[device] != nil || left[device] != nil }
 
+    /// The end of the log of a device that left or was removed: the changes that count. `nil` for a member, and where nothing was accepted.
+    package func end(of device: DeviceID) -> LogEnding? { left[device]?.end ?? removed[device]?.end }
+
     /// The keys of a device with readable files; `nil` for the rest.
     package func keys(of device: DeviceID) -> DevicePublicKeys? { members[device]?.keys ?? left[device]?.keys }
 

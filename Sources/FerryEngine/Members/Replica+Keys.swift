@@ -219,8 +219,8 @@ extension Replica {
     func sendFormerLogs(_ roster: Roster) throws -> Int {
         let reading = try store.reading()
         var sent = 0
-        for former in reading.formerDevices.dropFirst() where !roster.isReadable(former.device) {
-            let end = roster.removed[former.device]?.end
+        for former in reading.formerDevices.dropFirst() where roster.members[former.device] == nil {
+            let end = roster.end(of: former.device)
             guard reading.vector[former.device].sequence > end?.sequence ?? 0 else { continue }
             sent += try store.mergeBranches(
                 [], of: former.device, after: end.map { LogPosition(sequence: $0.sequence, time: $0.time) } ?? .none,
@@ -233,11 +233,12 @@ extension Replica {
     private func publishedLog(
         of former: DeviceID, _ roster: Roster, _ container: Container
     ) throws -> PublishedLog {
-        if roster.isReadable(former) { return try publishedLog(container) }
-        // Nobody reads the log any more; members accepted a part. The changes of this database's own publications count, as far as accepted.
+        if roster.members[former] != nil { return try publishedLog(container) }
+        // Nobody reads the log any more; members accepted a part. So also where a clone of the computer left under the same ID: nobody reads
+        // beyond the end that the clone told. The changes of this database's own publications count, as far as accepted.
         // All further changes are sent again: a copy of the database, or its state before a restoration, may have published different
         // changes under the same numbers. A snapshot brings the accepted changes that this database lacks.
-        guard let end = roster.removed[former]?.end else {
+        guard let end = roster.end(of: former) else {
             return PublishedLog(position: .none, checksum: nil, isForked: false)
         }
         let log = try store.publishedLog()

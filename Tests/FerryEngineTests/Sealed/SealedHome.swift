@@ -21,8 +21,10 @@ final class SealedHome {
 
     struct Host: HostIdentity {
         var machine: String
+        /// The file whose number the only database has: a cloned disk keeps the numbers of its files.
+        var original: String?
         func machineID() -> String? { machine }
-        func fileNumber(at path: String) -> UInt64? { SystemHost().fileNumber(at: path) }
+        func fileNumber(at path: String) -> UInt64? { SystemHost().fileNumber(at: original ?? path) }
     }
 
     static let place = "/shared/c"

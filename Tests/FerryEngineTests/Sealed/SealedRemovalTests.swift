@@ -239,6 +239,33 @@ final class SealedRemovalTests: XCTestCase {
             [0, 1, 2, copy], ["first", "without a key", "by the original"], members: 4)
     }
 
+    /// Two computers have one ID, until one of them leaves. The other one is out as well, and comes back.
+    func testWhatAComputerWritesAfterItsCloneLeftIsSentWhenItComesBack() throws {
+        let home = try threeDevices()
+        let device = try home.device(1)
+        let clone = home.addComputer()
+        home.computers[clone].host = home.computers[1].host
+        home.computers[clone].host.original = home.databasePath(1)
+        try home.computers[clone].keys.save(XCTUnwrap(home.computers[1].keys.load(device)))
+        try home.replica(1).store.copy(to: home.databasePath(clone))
+        home.computers[clone].replica = try Replica(
+            Store(path: home.databasePath(clone), clock: home.clock), environment: home.environment(clone))
+        XCTAssertEqual(try home.device(clone), device)
+        // The record of the clone is late at the other computer.
+        let before = try home.allFiles()
+        XCTAssertEqual(try home.replica(clone).leave().isTold, true)
+        let told = try home.allFiles().filter { before[$0.key] == nil }
+        for path in told.keys { _ = try home.files.removeFile(at: path) }
+        try home.write(1, "after the clone left")
+        _ = try home.replica(1).sync()
+        for (path, bytes) in told { try home.files.write(bytes, toNewFileAt: path) }
+        XCTAssertEqual(home.failure { _ = try home.replica(1).sync() }, .notMember)
+        let enrolment = try home.begin(1, .code(home.replica(0).invite().code))
+        _ = try home.replica(0).sync()
+        _ = try home.replica(1).enrol(enrolment)
+        try home.assertAgreement([0, 1, 2], ["first", "after the clone left"], members: 3)
+    }
+
     // MARK: What is told
 
     /// When a device was last heard of, by the list of devices and by the status.
