@@ -14,6 +14,8 @@ struct GatewayBenchmark {
     static let requestSection = "requests through a gateway, two devices"
     static let quietPass = "a pass with nothing new"
     static let publication = "a publication"
+    /// Every sixteenth publication joins small segments, and removes those that everybody has.
+    static let rollingUp = " with a roll-up"
     static let reading = "a reader's share of a publication"
     static let listingSection = "a listing through a gateway"
     static let joinSection = "a join through a gateway, beside plain GETs of the same files"
@@ -22,7 +24,8 @@ struct GatewayBenchmark {
         let missing = GatewayProcess.missing
         guard missing.isEmpty else {
             let names = missing.joined(separator: " ")
-            return progress("left out, because a gateway's programs are missing; `Scripts/setup \(names)` installs them")
+            return progress(
+                "left out, because a gateway's programs are missing; `Scripts/setup \(names)` installs them")
         }
         RemoteContainers.enable()
         progress("starts")
@@ -62,12 +65,14 @@ struct GatewayBenchmark {
         for index in [0, 1, 0, 1, 0] { try devices[index].sync() }
         var samples: [String: (requests: [Double], times: [Double])] = [:]
         func measure(_ name: String, _ index: Int) throws {
-            let before = counted[index].counts.all
+            let before = counted[index].counts
             let time = try seconds { try devices[index].sync(isThorough: false) }
-            samples[name, default: ([], [])].requests.append(Double(counted[index].counts.all - before))
+            let counts = counted[index].counts - before
+            let name = counts.deletions > 0 ? name + Self.rollingUp : name
+            samples[name, default: ([], [])].requests.append(Double(counts.all))
             samples[name, default: ([], [])].times.append(time * 1000)
         }
-        for number in 0...(isQuick ? 10 : 50) {
+        for number in 0...(isQuick ? 20 : 50) {
             try songs.update(devices[0].app, first: number, count: 1, transactionSize: 1)
             try measure(Self.publication, 0)
             try measure(Self.reading, 1)
@@ -76,7 +81,7 @@ struct GatewayBenchmark {
             if number == 0 { samples = [:] }
         }
         try Device.compare(devices[0], devices[1], songs)
-        for name in [Self.quietPass, Self.publication, Self.reading] {
+        for name in [Self.quietPass, Self.publication, Self.publication + Self.rollingUp, Self.reading] {
             guard let sample = samples[name] else { continue }
             results.add(Self.requestSection, name + ", at most", "requests", .ferry, sample.requests.max() ?? 0)
             results.add(Self.requestSection, name + ", median", "ms", .ferry, median(sample.times) ?? 0)

@@ -47,7 +47,8 @@ struct GatewayLatency {
                 in: place, gateway.place("latency-\(Int(phase.pause))-\(index)"),
                 "CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT NOT NULL)")
             for device in [0, 1, 0, 1] { try devices[device].sync() }
-            return Pair(place: place, devices: devices, watchers: devices.map { Watcher($0) }, next: .now + pause(Self.atWork))
+            return Pair(
+                place: place, devices: devices, watchers: devices.map { Watcher($0) }, next: .now + pause(Self.atWork))
         }
         defer { for pair in all { pair.place.remove() } }
         var times: [Double] = []

@@ -9,7 +9,8 @@ struct Target {
 
     /// In the order of the report. Of what was not measured the figure is `nil`.
     static var all: [Target] {
-        capture + shell + movement + smallChangesets + space + latency + rest + growth + rules + hardCases + sealed + gateway
+        capture + shell + movement + smallChangesets + space + latency + rest + growth + rules + hardCases + sealed
+            + gateway
     }
 
     private static let songs = Songs(rows: 1)

@@ -32,7 +32,8 @@ final class DistantAuthors {
 
     /// - Parameter example: changesets of a whole device; the last one inserts a row.
     init(
-        _ count: Int, _ storage: MemoryStorage, like example: [Changeset], clock: any WallClock, random: any RandomSource
+        _ count: Int, _ storage: MemoryStorage, like example: [Changeset], clock: any WallClock,
+        random: any RandomSource
     ) throws {
         backend = RemoteBackend(storage, clock: clock, random: random)
         container = try Container.open(backend)

@@ -24,8 +24,10 @@ package struct RequestCounts: Hashable, Sendable {
     /// The kinds in the order of a report.
     package static let kinds: [(name: String, count: @Sendable (RequestCounts) -> Int)] = [
         ("GET of latest without news", { $0.quietLooks }), ("GET of latest with news", { $0.looks }),
-        ("GET of a segment", { $0.segmentReads }), ("GET of a head", { $0.headReads }), ("other GET", { $0.otherReads }),
-        ("LIST, pages", { $0.listings }), ("PUT of a segment", { $0.segmentWrites }), ("PUT of a head", { $0.headWrites }),
+        ("GET of a segment", { $0.segmentReads }), ("GET of a head", { $0.headReads }),
+        ("other GET", { $0.otherReads }),
+        ("LIST, pages", { $0.listings }), ("PUT of a segment", { $0.segmentWrites }),
+        ("PUT of a head", { $0.headWrites }),
         ("PUT of latest", { $0.latestWrites }), ("other PUT", { $0.otherWrites }), ("DELETE", { $0.deletions }),
     ]
 

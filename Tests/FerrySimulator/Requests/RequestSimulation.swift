@@ -88,8 +88,10 @@ package struct RequestSimulation {
     /// The changesets that a device has published.
     private func published(_ device: Device) throws -> [Changeset] {
         let (container, id) = (device.replica.identity.container, device.replica.identity.device)
-        return try storage.contents.filter { $0.key.hasPrefix("devices/\(id.hex)/segments/") }.sorted { $0.key < $1.key }
-            .flatMap { try SegmentDecoder.decode($0.value, container: container, device: id).1 }
+        return try storage.contents.filter { $0.key.hasPrefix("devices/\(id.hex)/segments/") }.sorted {
+            $0.key < $1.key
+        }
+        .flatMap { try SegmentDecoder.decode($0.value, container: container, device: id).1 }
     }
 
     /// Gives each device files that nobody reads: parts of no snapshot.
