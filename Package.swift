@@ -274,8 +274,8 @@ if Context.environment["FERRY_BENCHMARKS"] != nil {
             name: "FerryBenchmark",
             dependencies: [
                 "CSQLiteSession", "FerryKeyValue", "FerryEngine", "FerryStore", "FerrySchema", "FerryContainer",
-                "FerrySeal",
-                "FerryLog",
+                "FerryRemote", "FerrySeal",
+                "FerryLog", "FerrySimulator", "FerryTestSupport",
                 "FerryCore",
             ],
             path: "Benchmarks/Sources/FerryBenchmark", swiftSettings: [.swiftLanguageMode(.v6)]),

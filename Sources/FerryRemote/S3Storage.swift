@@ -23,6 +23,10 @@ package final class S3Storage: ObjectStorage {
     /// After a silence about an object: how long a request for an object waits for the short time only, in milliseconds, though the storage
     /// answers otherwise.
     static let afterObjectSilenceMilliseconds: Int64 = 600_000
+    /// After an answer: how long the storage counts as answering, in milliseconds, and how long a read of an object waits meanwhile, in
+    /// seconds. A silence is then probably about the object.
+    static let afterAnswerMilliseconds: Int64 = 60_000
+    static let answeringSilenceSeconds = 10
     /// How long the attempts at a request may pause altogether, in milliseconds.
     static let longestPauseMilliseconds = 30_000
 
@@ -44,6 +48,14 @@ package final class S3Storage: ObjectStorage {
         var silentUntil: Int64?
         /// Until when a read of an object waits for a short time only, whatever answers come.
         var objectsSilentUntil: Int64 = .min
+        /// Until when the storage counts as answering.
+        var answeringUntil: Int64 = .min
+
+        /// How long a request waits for a byte, in seconds; `nil`: the usual time.
+        func patience(_ call: Call, at now: Int64) -> Int? {
+            if isSilent(call, at: now) { return S3Storage.shortSilenceSeconds }
+            return call.readsObject && now < answeringUntil ? S3Storage.answeringSilenceSeconds : nil
+        }
 
         func isSilent(_ call: Call, at now: Int64) -> Bool {
             silentUntil.map { now < $0 } ?? false || call.readsObject && now < objectsSilentUntil
@@ -211,7 +223,7 @@ package final class S3Storage: ObjectStorage {
                 attempt += 1
                 continue
             }
-            state.withLock { $0.silentUntil = nil }
+            noteAnswer()
             note(response)
             switch S3Verdict(response, isConditional: call.isConditional) {
             case .answer: return response
@@ -253,14 +265,15 @@ package final class S3Storage: ObjectStorage {
         headers.append(("authorization", authorization))
         var request = HTTPRequest(
             call.method, address.url(path, S3Signature.canonicalQuery(call.query)), headers: headers, body: call.body)
-        if isSilent(call) { request.silenceSeconds = Self.shortSilenceSeconds }
+        let now = clock.milliseconds()
+        if let patience = state.withLock({ $0.patience(call, at: now) }) { request.silenceSeconds = patience }
         return try transport.perform(
             request, maximumBytes: max(call.maximumBytes, S3Answer.maximumErrorBytes))
     }
 
-    private func isSilent(_ call: Call) -> Bool {
-        let now = clock.milliseconds()
-        return state.withLock { $0.isSilent(call, at: now) }
+    private func noteAnswer() {
+        let end = clock.milliseconds() + Self.afterAnswerMilliseconds
+        state.withLock { ($0.silentUntil, $0.answeringUntil) = (nil, end) }
     }
 
     /// - Returns: true if the storage, or its objects, counted as silent already.

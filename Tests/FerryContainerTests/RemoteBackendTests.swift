@@ -674,4 +674,22 @@ final class RemoteBackendTests: XCTestCase {
         }
         XCTAssertEqual(storage.count(.get), 100)
     }
+
+    /// A join reads the schemas of a log and then the log; a batch without room for a segment gives the segment back.
+    func testASegmentThatIsReadAgainSoonIsNoRequest() throws {
+        let storage = MemoryStorage()
+        let writer = try create(storage)
+        let names = try (1...3).map { try publish(writer, deviceA, UInt64($0)) }
+        let (backend, reader) = try open(storage)
+        storage.resetCounts()
+        for _ in 0..<2 { for name in names { XCTAssertNotNil(try reader.readSegment(name, of: deviceA)) } }
+        try backend.refresh(.full)
+        for name in names { XCTAssertNotNil(try reader.readSegment(name, of: deviceA)) }
+        XCTAssertEqual(storage.count(.get), 3)
+        // The next look ends this: a watch at rest keeps nothing.
+        try backend.refresh(.quick)
+        storage.resetCounts()
+        XCTAssertNotNil(try reader.readSegment(names[0], of: deviceA))
+        XCTAssertEqual(storage.count(.get), 1)
+    }
 }

@@ -187,11 +187,11 @@ final class S3StorageTests: XCTestCase {
             }
         }
         XCTAssertEqual(script.requests.map(\.silenceSeconds), [30, 3, 3])
-        // A single dead connection costs no command, and after an answer the patience is as before.
+        // A single dead connection costs no command, and after an answer the storage is not silent any more.
         let dead = Script([silence, ok("abc"), ok("abc")])
         let answering = try self.storage(dead)
         for _ in 0..<2 { XCTAssertNoThrow(try answering.get("x", unless: nil, maximumBytes: 9)) }
-        XCTAssertEqual(dead.requests.map(\.silenceSeconds), [30, 3, 30])
+        XCTAssertEqual(dead.requests.map(\.silenceSeconds), [30, 3, 10])
     }
 
     /// The storage answers otherwise: only the first object without an answer gets the whole time.
@@ -206,6 +206,19 @@ final class S3StorageTests: XCTestCase {
         _ = try storage.list("", after: nil, nil)
         _ = try storage.put("devices/z", [1], onlyIfAbsent: false)
         XCTAssertEqual(script.requests.map(\.silenceSeconds), [30, 3, 3, 3, 3, 30, 30])
+    }
+
+    /// After an answer a silence is about the object, most probably: a read waits for a third of the time. Writings and listings may take long.
+    func testAnObjectWithoutAnAnswerCostsLessWhereTheStorageHasJustAnswered() throws {
+        let silence = Script.Answer.failure(HTTPFailure(.silent, "no answer in time"))
+        let script = Script([ok("<ListBucketResult/>"), ok(), silence, silence, ok("{}"), ok("<ListBucketResult/>")])
+        let storage = try self.storage(script)
+        _ = try storage.list("", after: nil, nil)
+        _ = try storage.put("devices/z", [1], onlyIfAbsent: false)
+        XCTAssertThrowsError(try storage.get("devices/x", unless: nil, maximumBytes: 9))
+        XCTAssertNoThrow(try storage.get(ContainerDescription.fileName, unless: nil, maximumBytes: 9))
+        _ = try storage.list("", after: nil, nil)
+        XCTAssertEqual(script.requests.map(\.silenceSeconds), [30, 30, 10, 3, 3, 30])
     }
 
     func testAnObjectThatIsTooLongIsRefusedWhereverItsLengthIsFound() throws {

@@ -1,20 +1,30 @@
 """Ceph's gateway on loopback, over one monitor and one OSD that keeps its objects in memory: a real object storage in a few seconds.
 
 The programs are Debian's (`Scripts/setup radosgw ceph-mon ceph-osd`). Everything lies in one folder, on ports that were free, and is
-ended by the process IDs that were started here.
+ended by the process IDs that were started here. As a program it runs a gateway until its standard input ends.
 """
+import json
 import os
 import pathlib
 import secrets
+import shutil
 import signal
 import socket
 import subprocess
+import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
 import uuid
 
+import signing
+import slow_line
+
 PROGRAMS = ["radosgw", "ceph-mon", "ceph-osd"]
+BUCKET = "ferry-test"
+# A line of 100 Mbit/s, in bytes a second.
+LINE_SPEED = 12_500_000
 
 
 def free_ports(count):
@@ -141,3 +151,26 @@ class Gateway:
 
     def environment(self):
         return {**os.environ, "AWS_ACCESS_KEY_ID": self.key, "AWS_SECRET_ACCESS_KEY": self.secret}
+
+
+def main():
+    """Runs a gateway with an empty bucket until standard input ends. Prints how to reach the bucket, as JSON."""
+    folder = tempfile.mkdtemp(prefix="ferry-gateway-")
+    gateway = Gateway(folder)
+    try:
+        client = signing.Client(gateway.endpoint, gateway.key, gateway.secret, gateway.region)
+        status, body = client.request("PUT", f"/{BUCKET}")
+        if status != 200:
+            raise SystemExit(f"the gateway makes no bucket: {body.decode(errors='replace')}")
+        line = slow_line.SlowLine(gateway.port, LINE_SPEED)
+        print(json.dumps({"endpoint": gateway.endpoint, "bucket": BUCKET, "region": gateway.region, "key": gateway.key,
+                          "secret": gateway.secret, "slowEndpoint": f"http://127.0.0.1:{line.port}"}), flush=True)
+        sys.stdin.read()
+        line.close()
+    finally:
+        gateway.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,6 @@
+import FerryContainer
 import FerryEngine
+import FerryRemote
 import FerryStore
 import Foundation
 
@@ -13,6 +15,8 @@ struct MeasuredProcess {
         case create
         /// Syncs a database that belongs to the container.
         case sync
+        /// Lists all names of a container in an object storage; of no database.
+        case list
     }
 
     struct Outcome: Codable {
@@ -56,6 +60,8 @@ struct MeasuredProcess {
                     Store(path: database), containerPath: container, sealing: .open, name: "creating")
             case .sync:
                 _ = try Replica(path: database).sync()
+            case .list:
+                try RemoteBackend(GatewayBenchmark.storage(container)).refresh(.full)
             }
         }
         let outcome = Outcome(

@@ -39,6 +39,8 @@ struct Options {
                         key-value             sets of up to a million members
                         sealed                4 minutes: a sealed container beside an open one
                         latency, idle         2 minutes each, with 10, 100 and 1,000 devices in the container
+                        requests              a month's requests to an object storage, in simulated time
+                        gateway               8 minutes: through Ceph's gateway on loopback, where it is installed
           --json      the figures as JSON
           --markdown  the figures as tables of Markdown
           --into      puts those tables into a file, between its lines "<!-- figures -->" and "<!-- end of figures -->"

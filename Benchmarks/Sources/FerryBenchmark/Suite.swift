@@ -26,6 +26,8 @@ struct Suite {
         try latency()
         try idle()
         try sealedRest()
+        try requests()
+        try gateway()
     }
 
     private func progress(_ text: String) {
@@ -191,5 +193,17 @@ struct Suite {
             folder: options.memory, crowds: options.crowds,
             intervalSeconds: options.isQuick ? 2 : IdleBenchmark.restingInterval
         ).run(results)
+    }
+
+    private func requests() throws {
+        guard options.isWanted("requests") else { return }
+        try RequestsBenchmark(folder: options.memory, isQuick: options.isQuick)
+            .run(progress: { progress("requests, \($0)") }, results)
+    }
+
+    private func gateway() throws {
+        guard options.isWanted("gateway") else { return }
+        try GatewayBenchmark(folder: options.memory, isQuick: options.isQuick)
+            .run(progress: { progress("gateway, \($0)") }, results)
     }
 }

@@ -10,6 +10,7 @@ struct Target {
     /// In the order of the report. Of what was not measured the figure is `nil`.
     static var all: [Target] {
         capture + shell + movement + smallChangesets + space + latency + rest + growth + rules + hardCases + sealed
+            + gateway
     }
 
     private static let songs = Songs(rows: 1)
@@ -217,5 +218,27 @@ struct Target {
                 $0.line(RulesBenchmark.section, name)?.toPlain?.value
             }
         }
+    }
+
+    /// Over an object storage: what a look, a publication and a reader may ask for, and how long both sides at work may take.
+    private static var gateway: [Target] {
+        let requests = [
+            (GatewayBenchmark.quietPass, 1.0), (GatewayBenchmark.publication, 5), (GatewayBenchmark.reading, 2),
+        ].map { name, limit in
+            Target(name: "\(name), through a gateway", limit: limit, unit: "requests") {
+                $0.line(GatewayBenchmark.requestSection, name + ", at most")?.ferry
+            }
+        }
+        let latency = [
+            (GatewayLatency.atWork, 1.2, 3.0), (GatewayLatency.tenMinutes, 3.2, 6.5),
+        ].flatMap { phase, median, most in
+            [("median", median), ("p99", most)].map { what, limit in
+                let line = GatewayLatency.name(phase, what)
+                return Target(name: "\(GatewayLatency.section), \(line)", limit: limit, unit: "s") {
+                    $0.line(GatewayLatency.section, line)?.ferry
+                }
+            }
+        }
+        return requests + latency
     }
 }

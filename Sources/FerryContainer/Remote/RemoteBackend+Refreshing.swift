@@ -3,6 +3,8 @@ import FerryCore
 /// How a remote container's listing is brought up to date, and how news are announced (Docs/Format.md, "The object latest").
 extension RemoteBackend {
     package func refresh(_ depth: RefreshDepth) throws {
+        // A join begins with full listings, and needs what it has read. A pass that begins with a look needs nothing of the pass before.
+        if depth == .quick { state.withLock { $0.ahead.removeRead() } }
         if depth == .full || state.withLock({ $0.listedMilliseconds }) == nil {
             try listAll()
         } else {
@@ -21,7 +23,7 @@ extension RemoteBackend {
             state.listedMilliseconds = now
             state.pageCount = pages
             (state.late, state.failed) = ([:], [:])
-            state.ahead = [:]
+            state.ahead.removeUnread()
         }
         try applyOwnDeeds(now)
     }

@@ -53,7 +53,7 @@ package final class RemoteBackend: ContainerBackend {
         /// This process's announcement, the entries behind it, and the number of writes.
         var announced: (entry: LatestSegments.Entry, behind: [LatestSegments.Entry], writes: Int)?
         var kept: [String: (bytes: [UInt8], tag: String)] = [:]
-        var ahead: [String: (bytes: [UInt8], tag: String)] = [:]
+        var ahead = ReadAhead(maximumBytes: RemoteBackend.maximumAheadBytes)
         /// `nil` in place of a file: removed.
         var own: [String: (file: CachedListing.File?, milliseconds: Int64)] = [:]
         /// Names whose last writing got no answer. The files may be there, or may still come.
@@ -125,9 +125,8 @@ package final class RemoteBackend: ContainerBackend {
             let isLate = state.late[name].map { $0.next > now } ?? false
             // Bytes kept of a file that is gone from the listing say nothing.
             guard let file = state.listing.file(name) else { return (unlisted(name), nil, isLate) }
-            guard let kept = state.kept[name] ?? state.ahead.removeValue(forKey: name) else {
-                return (file, nil, isLate)
-            }
+            let ahead = Self.isSegment(name) ? state.ahead.read(name) : state.ahead.take(name)
+            guard let kept = state.kept[name] ?? ahead else { return (file, nil, isLate) }
             return (file, kept.tag == file.tag || file.tag == nil ? kept : nil, isLate)
         }
         guard let file, !isLate else { return nil }
@@ -180,8 +179,12 @@ package final class RemoteBackend: ContainerBackend {
             state.listing.set(name, CachedListing.File(size: bytes.count, tag: tag))
             state.late[name] = nil
             if name == ContainerDescription.fileName { state.kept[name] = (bytes, tag) }
+            // A segment may be read again soon: `ReadAhead` says why.
+            if Self.isSegment(name) { state.ahead.keep(name, bytes, tag: tag) }
         }
     }
+
+    private static func isSegment(_ name: String) -> Bool { SegmentName(CachedListing.split(name).file) != nil }
 
     /// Records a missing file. A listed file is gone: the device removed files, so the device's directory is listed
     /// again. An announced file may be late, and so may a file that is listed all the same.
@@ -215,10 +218,10 @@ package final class RemoteBackend: ContainerBackend {
     package func prefetch(_ names: [String]) {
         guard names.count > 1 else { return }  // a single file is read on request
         let wanted = state.withLock { state in
-            var bytes = state.ahead.values.reduce(0) { $0 + $1.bytes.count }
+            var bytes = state.ahead.unreadByteCount
             var wanted: [String] = []
-            if state.ahead[names[0]] != nil { return wanted }
-            for name in names.prefix(Self.maximumAheadFiles) where state.ahead[name] == nil && state.late[name] == nil {
+            if state.ahead.has(names[0]) { return wanted }
+            for name in names.prefix(Self.maximumAheadFiles) where !state.ahead.has(name) && state.late[name] == nil {
                 guard let file = state.listing.file(name) else { continue }
                 bytes += file.size ?? 1 << 20
                 if bytes > Self.maximumAheadBytes { break }
@@ -235,7 +238,7 @@ package final class RemoteBackend: ContainerBackend {
                 if case .found(let bytes, let tag) = try get(
                     wanted[index], unless: nil, maximumBytes: Self.maximumAheadBytes)
                 {
-                    state.withLock { $0.ahead[wanted[index]] = (bytes, tag) }
+                    state.withLock { $0.ahead.add(wanted[index], bytes, tag: tag) }
                 }
             } catch {
                 // The failure is told when the file is needed.
@@ -364,6 +367,7 @@ package final class RemoteBackend: ContainerBackend {
         state.withLock { state in
             state.listing.remove(name)
             state.kept[name] = nil
+            state.ahead.remove(name)
             state.own[name] = (nil, now)
         }
     }

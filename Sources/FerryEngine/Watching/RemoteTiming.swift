@@ -47,7 +47,7 @@ package struct RemoteTiming: Hashable, Sendable {
     }
 
     /// The interval between listings of so many pages.
-    func listing(pages: Int) -> Int {
+    package func listing(pages: Int) -> Int {
         let (product, overflows) = listingMilliseconds.multipliedReportingOverflow(by: max(pages, 1))
         return overflows ? longestListingMilliseconds : min(product, longestListingMilliseconds)
     }

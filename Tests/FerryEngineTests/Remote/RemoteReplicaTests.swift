@@ -101,6 +101,30 @@ final class RemoteReplicaTests: XCTestCase {
         XCTAssertEqual(try acknowledged(), own)
     }
 
+    /// The schemas of a log are read first, and then the log: each segment is a single request all the same.
+    func testAJoinReadsEachSegmentOnce() throws {
+        let home = try RemoteHome()
+        try home.addDevice()
+        for number in 0..<6 {
+            // Too much for a single batch.
+            try home.replicas[0].store.write { connection in
+                try connection.execute(
+                    """
+                    WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number LIMIT 300)
+                    INSERT INTO item(name) SELECT '\(number)' || hex(randomblob(2000)) FROM number
+                    """)
+            }
+            _ = try home.replicas[0].sync()
+        }
+        let segments = home.storage.contents.keys.filter { $0.hasSuffix(".segment") }.count
+        XCTAssertGreaterThan(segments, 5)
+        home.storage.resetCounts()
+        try home.addDevice()
+        // Beside the segments: the marker, heads and the announcements.
+        XCTAssertLessThanOrEqual(home.storage.count(.get), segments + 8)
+        XCTAssertEqual(try home.names(1).count, 1800)
+    }
+
     // MARK: Crashes and outages
 
     /// The process dies before or after every request of a sync that publishes.
