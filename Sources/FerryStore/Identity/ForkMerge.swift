@@ -14,7 +14,7 @@ extension StoreSession {
         try access.meta.set(.returned, 0)
         try MemberAcknowledgements.begin(access)
         if !isForkCertain { try ForkedLogList.add(device, access.meta) }
-        let rewriting = UnpublishedRestamping(
+        let rewriting = try UnpublishedRestamping(
             access, former: device, PublishedLog(position: position, checksum: nil, isForked: true))
         touched.formUnion(try rewriting.run { try stage($0) })
         return outcome.packed

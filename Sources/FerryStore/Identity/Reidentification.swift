@@ -85,7 +85,7 @@ extension StoreSession {
             .init(position: published.position, checksum: published.checksum), of: former)
         if packed <= published.sentUnderID.sequence && branches.isEmpty { return 0 }
         let packedBefore = outcome.packed
-        let restamping = UnpublishedRestamping(access, former: former, published, lastOldRows: lastOldRows)
+        let restamping = try UnpublishedRestamping(access, former: former, published, lastOldRows: lastOldRows)
         touched.formUnion(try restamping.run { try stage($0) })
         return outcome.packed - packedBefore
     }

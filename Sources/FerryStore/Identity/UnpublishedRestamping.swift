@@ -18,17 +18,21 @@ struct UnpublishedRestamping {
     private let former: DeviceID
     private let published: PublishedLog
     private let lastOldRows: UInt64?
+    /// True if unsent changesets have backdated changes (`BackdatedChanges`): the time of the sent log says nothing of these.
+    private let areLateChangesUnsent: Bool
     private var sent: LogPosition { published.sentUnderID }
 
     /// Maximum number of objects in a changeset.
     private static let maximumObjects = 20_000
 
     /// - Parameter lastOldRows: the last changeset of the log with rows of an unknown time; `nil` if unknown.
-    init(_ access: StoreAccess, former: DeviceID, _ published: PublishedLog, lastOldRows: UInt64? = nil) {
+    init(_ access: StoreAccess, former: DeviceID, _ published: PublishedLog, lastOldRows: UInt64? = nil) throws {
         self.access = access
         self.former = former
         self.published = published
         self.lastOldRows = lastOldRows
+        let late = try BackdatedChanges.all(access.meta)[former] ?? 0
+        areLateChangesUnsent = late > published.sentUnderID.sequence
     }
 
     /// - Parameter stage: stages the changes of a changeset.
@@ -87,7 +91,10 @@ struct UnpublishedRestamping {
 
     private func isUnsent(_ stamp: Stamp?) -> Bool {
         guard let stamp, stamp.device == former else { return false }
-        if stamp.time.isKnown { return stamp.time > sent.time }
+        if stamp.time.isKnown {
+            // A backdated change comes a tick behind another time. To send a few of the sent changes again harms nobody.
+            return stamp.time > sent.time || areLateChangesUnsent && stamp.time.counter > 0
+        }
         // The time of the log says nothing of rows of an unknown time.
         if let lastOldRows, sent.time > .zero { return lastOldRows > sent.sequence }
         // Mostly such rows are packed when a database joins, before anything else.

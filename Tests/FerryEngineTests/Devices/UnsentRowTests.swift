@@ -171,4 +171,28 @@ final class UnsentRowTests: XCTestCase {
         try assertInStep([copy, fleet.replicas[0]], "late")
         XCTAssertEqual(try fleet.shell(1, "SELECT * FROM late"), "one|first\n")
     }
+
+    /// A migration computed a value, which is as old as the row. So the time of the sent log says nothing of the value.
+    func testAValueThatAMigrationComputedIsSentWhateverTheLogsTime() throws {
+        let script =
+            "CREATE TABLE label(code TEXT PRIMARY KEY, note TEXT); INSERT INTO label VALUES ('one', 'first'), ('two', 'second');"
+        let fleet = try Fleet.two(script)
+        try fleet.shell(0, "INSERT INTO label VALUES ('three', 'third')")
+        try fleet.settle()
+        let away = fleet.folder.appendingPathComponent("away").path
+        try FileManager.default.moveItem(atPath: fleet.containerPath, toPath: away)
+        try fleet.shell(
+            0,
+            """
+            CREATE TABLE n(code TEXT PRIMARY KEY, note TEXT); INSERT INTO n SELECT code, note FROM label; DROP TABLE label;
+            ALTER TABLE n RENAME TO label; UPDATE label SET note = upper(note) WHERE code <> 'two';
+            """)
+        XCTAssertThrowsError(try fleet.replicas[0].sync())
+        let copy = try openCopy(of: 0, fleet)
+        // The original is lost.
+        try fleet.replicas.removeFirst().store.close()
+        try FileManager.default.moveItem(atPath: away, toPath: fleet.containerPath)
+        try assertInStep([copy, fleet.replicas[0]], "label")
+        XCTAssertEqual(try fleet.shell(1, "SELECT note FROM label ORDER BY 1"), "FIRST\nTHIRD\nsecond\n")
+    }
 }
