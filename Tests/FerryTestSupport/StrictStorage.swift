@@ -15,8 +15,7 @@ public final class StrictStorage {
     public static let secret = "ferry/test+secret"
 
     public let port: Int
-    private let process = Process()
-    private let input = Pipe()
+    private let server: ScriptServer
 
     public struct Problem: Error {
         public var text: String
@@ -25,29 +24,14 @@ public final class StrictStorage {
     }
 
     public init(page: Int = 3) throws {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [
-            "python3", "-B", root.appendingPathComponent("Remote/strict_storage.py").path, "--page", "\(page)",
-        ]
-        let output = Pipe()
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
-        var line: [UInt8] = []
-        while let byte = try output.fileHandleForReading.read(upToCount: 1)?.first, byte != UInt8(ascii: "\n") {
-            line.append(byte)
-        }
-        guard let port = Int(String(decoding: line, as: UTF8.self)) else {
+        server = try ScriptServer("strict_storage.py", ["--page", "\(page)"])
+        guard let port = Int(String(decoding: server.line, as: UTF8.self)) else {
             throw Problem(text: "the storage does not start")
         }
         self.port = port
     }
 
-    deinit {
-        try? input.fileHandleForWriting.close()  // it is gone already then
-        process.waitUntilExit()
-    }
+    deinit { server.stop() }
 
     public var endpoint: String { "http://127.0.0.1:\(port)" }
 

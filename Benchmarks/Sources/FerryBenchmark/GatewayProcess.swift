@@ -10,8 +10,7 @@ final class GatewayProcess {
     }
 
     private static let programs = ["radosgw", "ceph-mon", "ceph-osd"]
-    private let process = Process()
-    private let input = Pipe()
+    private let server: ScriptServer
     private let address: Address
 
     /// The programs of a gateway that are not on this computer.
@@ -23,17 +22,8 @@ final class GatewayProcess {
     }
 
     init() throws {
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["python3", "-B", packageRoot.appending(path: "Tests/Remote/gateway.py").path]
-        let output = Pipe()
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
-        var line: [UInt8] = []
-        while let byte = try output.fileHandleForReading.read(upToCount: 1)?.first, byte != UInt8(ascii: "\n") {
-            line.append(byte)
-        }
-        guard let address = try? JSONDecoder().decode(Address.self, from: Data(line)) else {
+        server = try ScriptServer("gateway.py")
+        guard let address = try? JSONDecoder().decode(Address.self, from: Data(server.line)) else {
             throw BenchmarkError("the gateway does not start")  // the program says why
         }
         self.address = address
@@ -48,8 +38,5 @@ final class GatewayProcess {
         return "s3://\(address.bucket)/\(prefix)?endpoint=\(endpoint)&region=\(address.region)"
     }
 
-    func stop() {
-        try? input.fileHandleForWriting.close()  // the process is gone already then
-        process.waitUntilExit()
-    }
+    func stop() { server.stop() }
 }

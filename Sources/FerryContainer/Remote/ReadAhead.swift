@@ -17,7 +17,11 @@ struct ReadAhead {
 
     private let maximumBytes: Int
     private var entries: [String: Entry] = [:]
-    private var readings: UInt64 = 0
+    /// The readings, the earliest first. A reading of a file that was read again or removed since is void.
+    private var readings: [(name: String, number: UInt64)] = []
+    /// The position of the first reading that may count.
+    private var firstReading = 0
+    private var readingCount: UInt64 = 0
     /// The bytes of all files, and of those not read yet.
     private(set) var byteCount = 0
     private(set) var unreadByteCount = 0
@@ -45,8 +49,9 @@ struct ReadAhead {
     mutating func read(_ name: String) -> File? {
         guard let entry = entries[name] else { return nil }
         if entry.reading == nil { unreadByteCount -= entry.file.bytes.count }
-        readings += 1
-        entries[name]?.reading = readings
+        readingCount += 1
+        entries[name]?.reading = readingCount
+        readings.append((name, readingCount))
         makeRoom()
         return entry.file
     }
@@ -75,11 +80,16 @@ struct ReadAhead {
 
     /// Removes read files, those of the earliest readings first.
     private mutating func makeRoom() {
-        while byteCount > maximumBytes {
-            let oldest = entries.filter { $0.value.reading != nil }
-                .min { $0.value.reading ?? 0 < $1.value.reading ?? 0 }
-            guard let oldest else { return }
-            remove(oldest.key)
+        while byteCount > maximumBytes, firstReading < readings.count {
+            let reading = readings[firstReading]
+            firstReading += 1
+            if entries[reading.name]?.reading == reading.number { remove(reading.name) }
         }
+        // Void readings go when they are most of the list, so each reading costs the same.
+        guard readings.count > 64, readings.count > entries.count * 2 || firstReading * 2 > readings.count else {
+            return
+        }
+        readings = readings[firstReading...].filter { entries[$0.name]?.reading == $0.number }
+        firstReading = 0
     }
 }

@@ -74,7 +74,7 @@ struct RegionWriter {
         // Objects getting a row get a key first, so references to them can be written. Integer keys come before keys
         // containing them.
         let appearing = region.objects.filter { $0.isShown && !$0.hasRow }
-        var moves: [(object: RegionObject, former: FieldValue)] = []
+        var moves: [KeyReservations.KeyMove] = []
         // Reserved keys come before keys that objects wish for: nobody may take a reserved one whose owner gets a row.
         var wishing: [RegionObject] = []
         var reserved: [RegionObject] = []
@@ -86,7 +86,8 @@ struct RegionWriter {
             }
         }
         for object in reserved + wishing {
-            if let former = try assignKey(object) { moves.append((object, former)) }
+            guard let former = try assignKey(object), let key = object.state.key.first else { continue }
+            moves.append(.init(object: object.token.id, table: object.table, former: former, key: key))
         }
         try checkClaims(of: appearing)
         for object in appearing where !object.table.isMapped { try assignKey(object) }
@@ -130,12 +131,7 @@ struct RegionWriter {
         // A value may be taken only because a further object's row was refused. The next round decides.
         if !refused.reasons.isEmpty { throw refused }
         if !taken.isEmpty { throw try takenRows(taken) }
-        let keyMoves = moves.compactMap { object, former in
-            object.state.key.first.map {
-                KeyReservations.KeyMove(object: object.token.id, table: object.table, former: former, key: $0)
-            }
-        }
-        let unmoved = try KeyReservations(access).moveReferences(keyMoves) { region[$0] != nil }
+        let unmoved = try KeyReservations(access).moveReferences(moves) { region[$0] != nil }
         if !unmoved.isEmpty { throw RefusedOutside(rows: unmoved.map(\.row)) }
         let formerMembers = FormerMembers()
         for object in region.objects { try record(object, formerMembers) }

@@ -5,18 +5,6 @@ import XCTest
 
 /// What devices do that do not enforce foreign keys, in histories that were made small.
 final class BrokenKeyStoryTests: XCTestCase {
-    private func assertHolds(
-        _ schema: TestSchema, _ story: String, deleteWins: String? = nil, pace: Int = 0, file: StaticString = #filePath,
-        line: UInt = #line
-    ) throws {
-        let lines = try XCTUnwrap(HistoryScript.lines(of: story.split(separator: "\n").map(String.init)))
-        let policies = ModelPolicies(deleteWins: deleteWins.map { [$0] } ?? [])
-        let script = try HistoryScript(
-            schema: schema, oracle: Oracle(schema, policies: policies), devices: lines.map(\.device).max() ?? 1,
-            deleteWins: deleteWins, pace: pace)
-        XCTAssertNil(script.failure(of: lines), file: file, line: line)
-    }
-
     func testARowThatIsKnownByARowUnderZeroThatIsUnmade() throws {
         try assertHolds(
             .catalogue,

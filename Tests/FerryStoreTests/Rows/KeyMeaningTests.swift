@@ -5,15 +5,6 @@ import XCTest
 /// Rows whose keys are made of references, where a key of the target changes owners within a flush. A change of such a
 /// row concerns the object that the row had, even if the key means another object by then.
 final class KeyMeaningTests: XCTestCase {
-    private func assertHolds(
-        _ schema: TestSchema, _ story: String, file: StaticString = #filePath, line: UInt = #line
-    ) throws {
-        let lines = try XCTUnwrap(HistoryScript.lines(of: story.split(separator: "\n").map(String.init)))
-        let script = try HistoryScript(
-            schema: schema, oracle: Oracle(schema), devices: lines.map(\.device).max() ?? 1, deleteWins: nil, pace: 0)
-        XCTAssertNil(script.failure(of: lines), schema.name, file: file, line: line)
-    }
-
     private static let declared = TestSchema(
         name: "declared",
         sql: """

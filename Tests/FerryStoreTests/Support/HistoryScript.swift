@@ -1,6 +1,7 @@
 import FerryCore
 import FerryTestSupport
 import Foundation
+import XCTest
 
 @testable import FerryReferenceModel
 @testable import FerryStore
@@ -198,5 +199,21 @@ extension RandomHistory {
                 + problem
         }
         return nil
+    }
+}
+
+extension XCTestCase {
+    /// Plays a story, and fails with what goes wrong in it.
+    /// - Parameter story: a line for each deed (`HistoryScript.lines`).
+    func assertHolds(
+        _ schema: TestSchema, _ story: String, deleteWins: String? = nil, pace: Int = 0, file: StaticString = #filePath,
+        line: UInt = #line
+    ) throws {
+        let lines = try XCTUnwrap(HistoryScript.lines(of: story.split(separator: "\n").map(String.init)))
+        let policies = ModelPolicies(deleteWins: deleteWins.map { [$0] } ?? [])
+        let script = try HistoryScript(
+            schema: schema, oracle: Oracle(schema, policies: policies), devices: lines.map(\.device).max() ?? 1,
+            deleteWins: deleteWins, pace: pace)
+        XCTAssertNil(script.failure(of: lines), schema.name, file: file, line: line)
     }
 }
