@@ -17,7 +17,7 @@ package final class MembershipSealing: FileSealing {
     private let graph: MemberGraph
     private let keyring: EpochKeyring
     private let highestEpoch: UInt32
-    private let unknown = Mutex<Set<EpochID>>([])
+    private let unknown = Mutex<[EpochID: DeviceID]>([:])
 
     /// - Parameters:
     ///   - keys: this device's.
@@ -39,12 +39,13 @@ package final class MembershipSealing: FileSealing {
 
     /// Takes over the unknown epochs from the seal before in the same pass. They stay until a record explains them.
     package func takeOver(from former: (any FileSealing)?) {
-        let met = (former as? MembershipSealing)?.unknownEpochs ?? []
-        unknown.withLock { $0.formUnion(met.filter { graph.epochs.entries(of: $0).isEmpty }) }
+        guard let former = former as? MembershipSealing else { return }
+        let met = former.unknown.withLock { $0 }.filter { graph.epochs.entries(of: $0.key).isEmpty }
+        unknown.withLock { $0.merge(met) { known, _ in known } }
     }
 
-    /// Epochs made by no record here, but used by a file with a member's valid signature.
-    package var unknownEpochs: Set<EpochID> { unknown.withLock { $0 } }
+    /// Epochs made by no record here, but used by a file with a member's valid signature, which `unknown` names.
+    package var unknownEpochs: Set<EpochID> { unknown.withLock { Set($0.keys) } }
 
     package var knownEpochs: [EpochID] { keyring.all.map(\.id) }
 
@@ -78,7 +79,14 @@ package final class MembershipSealing: FileSealing {
                 .fileNotThereYet, "There is no key yet that all members have and nobody else. Nothing is published.",
                 device: keys.device)
         }
-        guard keyring[epoch.id] != nil, epoch.number >= highestEpoch, unknownEpochs.isEmpty else {
+        if let writer = unknown.withLock({ $0.values.min() }) {
+            throw FerryError(
+                .fileNotThereYet,
+                "A file of \(writer) is sealed under a key that no record here explains. Nothing is published before the record arrives, "
+                    + "because the record may remove a device. If \(writer) is lost, or a stranger has its keys, "
+                    + "`ferry remove \(writer)` lets this device publish again.", device: keys.device)
+        }
+        guard keyring[epoch.id] != nil, epoch.number >= highestEpoch else {
             throw FerryError(
                 .fileNotThereYet,
                 "The key for new files has not arrived. Nothing is published before another member's record brings it.",
@@ -101,17 +109,18 @@ package final class MembershipSealing: FileSealing {
 
     package func open(_ file: [UInt8], _ kind: FileKind, of device: DeviceID) throws -> OpenedFile {
         let reader = EnvelopeReader(
-            container: graph.container, keys: { self.roster.keys(of: $0) }, epoch: { self.secret(of: $0) })
+            container: graph.container, keys: { self.roster.keys(of: $0) }, epoch: { self.secret(of: $0, for: device) })
         let opened = try reader.open(file, kind, of: device)
         return OpenedFile(content: opened.content, epoch: opened.epoch)
     }
 
     /// The reader asks for the epoch once the signature of a member holds.
-    private func secret(of epoch: EpochID) -> EpochSecret? {
+    /// - Parameter writer: the device of the file.
+    private func secret(of epoch: EpochID, for writer: DeviceID) -> EpochSecret? {
         if let secret = keyring[epoch] { return secret }
         // A record with the epoch's making and without a wrap for this device is no news: the epoch may precede the
         // device's admission.
-        if graph.epochs.entries(of: epoch).isEmpty { unknown.withLock { _ = $0.insert(epoch) } }
+        if graph.epochs.entries(of: epoch).isEmpty { unknown.withLock { $0[epoch] = writer } }
         return nil
     }
 

@@ -379,6 +379,7 @@ public final class Simulation {
             quiet = hasNews ? 0 : quiet + 1
             if quiet == 2 { return true }
         }
+        if try removeHinderingThief() { return try settle() }
         fail("the devices do not come to rest")
         return false
     }

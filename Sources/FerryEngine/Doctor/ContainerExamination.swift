@@ -26,7 +26,7 @@ struct ContainerExamination {
         known = try replica.store.reading()
         let look = try ContainerView(container, except: replica.identity.device)
         let successors = Successors(look.heads, self: replica.identity.device, known.formerDevices)
-        superseded = replica.endedDevices(known).union(successors.all.keys)
+        superseded = try replica.endedDevices(known).union(successors.all.keys)
         abandoned =
             try superseded.isEmpty
             ? []

@@ -119,7 +119,7 @@ extension Replica {
         let reading = try store.reading()
         // Devices that were out need no enrolment, nor do former IDs of this database.
         let out = isInterrupted ? [] : try devicesThatAreOut()
-        let ended = endedDevices(reading).union(out)
+        let ended = try endedDevices(reading).union(out)
         var ends: [DeviceID: LogEnding] = [:]
         for (device, position) in reading.vector.positions where position.sequence > 0 && device != former {
             ends[device] = LogEnding(

@@ -196,7 +196,7 @@ public final class Replica: Sendable {
     func reader(_ container: Container, _ reading: StoreSummary) throws -> LogReader {
         LogReader(
             container: container, device: identity.device, ends: try logEnds(), former: reading.formerDevices,
-            ended: endedDevices(reading), retired: reading.retired, room: availableBytes)
+            ended: try endedDevices(reading), retired: reading.retired, room: availableBytes)
     }
 
     /// The free bytes of the database's disk; `nil` if unknown.

@@ -227,7 +227,7 @@ final class SyncRun {
 
     /// Completes the report.
     private func finish(_ reading: StoreSummary) throws -> SyncReport {
-        let apart = replica.tablesApart(reading)
+        let apart = try replica.tablesApart(reading)
         report.tablesApart = apart.isEmpty ? nil : apart
         report.waitingTables = reading.waitingTables.isEmpty ? nil : reading.waitingTables
         report.hidden = reading.hidden

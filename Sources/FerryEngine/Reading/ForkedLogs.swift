@@ -11,9 +11,19 @@ import FerryStore
 /// - Former IDs of this database: both copies may have got new IDs before they heard of each other.
 /// - Retired devices: nobody is left who would send their branches again.
 extension Replica {
-    /// Devices that write no more under their IDs: this device's former IDs, and retired devices.
-    func endedDevices(_ reading: StoreSummary) -> Set<DeviceID> {
-        reading.retired.union(reading.formerDevices.map(\.device)).subtracting([identity.device])
+    /// Devices that write no more under their IDs: this device's former IDs, retired devices, and members that left.
+    func endedDevices(_ reading: StoreSummary) throws -> Set<DeviceID> {
+        reading.retired.union(reading.formerDevices.map(\.device)).union(try leftMembers())
+            .subtracting([identity.device])
+    }
+
+    private func leftMembers() throws -> [DeviceID] {
+        do {
+            return try membership()?.roster.left.keys.sorted() ?? []
+        } catch let error as FerryError where [.keyMissing, .keyExposed, .damagedFile].contains(error.code) {
+            // Whoever needs the key reports the failure.
+            return []
+        }
     }
 
     /// Merges new branches of such logs in the container, and records logs with an incomplete branch.
@@ -21,7 +31,7 @@ extension Replica {
     /// - Returns: true if there is something new to publish.
     func mergeBranches(_ container: Container, abandoned: Set<DeviceID> = []) throws -> Bool {
         var isNews = false
-        let ended = endedDevices(try store.reading())
+        let ended = try endedDevices(store.reading())
         for device in ended.union(abandoned).sorted() {
             let files: [SegmentFile]
             do {
@@ -135,7 +145,7 @@ extension Replica {
         let reading = try store.reading()
         if reading.forkedLogs.isEmpty || !reading.isPublished { return false }
         let successors = Successors(look.heads, self: identity.device, reading.formerDevices)
-        let superseded = endedDevices(reading).union(successors.all.keys)
+        let superseded = try endedDevices(reading).union(successors.all.keys)
         let isContradicted = look.heads.values.contains {
             PeerStanding(reading.vector, reading.tables, hasNotes: false, superseded: superseded, $0).isContradicted
         }

@@ -35,16 +35,16 @@ struct Undelivered {
         now = replica.environment.clock.milliseconds()
         isKnown = look.isQuiet && reading.undelivered.isEmpty
         (lacked, ambiguous) =
-            isKnown ? ([], []) : Self.lacked(look, reading, problems, own: replica.identity.device, replica)
+            isKnown ? ([], []) : try Self.lacked(look, reading, problems, own: replica.identity.device, replica)
         foreign = isKnown ? [] : try replica.foreignPositions(look.heads)
     }
 
     private static func lacked(
         _ look: ContainerView, _ reading: StoreSummary, _ problems: [DeviceID: FerryError], own: DeviceID,
         _ replica: Replica
-    ) -> (lacked: Set<DeviceID>, ambiguous: Set<DeviceID>) {
+    ) throws -> (lacked: Set<DeviceID>, ambiguous: Set<DeviceID>) {
         let successors = Successors(look.heads, self: own, reading.formerDevices)
-        let superseded = replica.endedDevices(reading).union(successors.all.keys)
+        let superseded = try replica.endedDevices(reading).union(successors.all.keys)
         var (lacked, ambiguous): (Set<DeviceID>, Set<DeviceID>) = ([], [])
         for head in look.heads.values {
             for (device, position) in head.acknowledgements where device != own && !lacked.contains(device) {

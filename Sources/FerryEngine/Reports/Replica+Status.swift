@@ -54,7 +54,7 @@ extension Replica {
         // Without a key or a folder no head was read.
         if !told.isEmpty { problems.merge(disagreements(told, with: try membership())) { reason, _ in reason } }
         let successors = Successors(heads, self: identity.device, former).all
-        let superseded = endedDevices(reading).union(successors.keys)
+        let superseded = try endedDevices(reading).union(successors.keys)
         // The store may know more of a superseded device than the device's last head announces.
         for (device, head) in heads
         where device != identity.device && problems[device] == nil && !superseded.contains(device) {
@@ -127,7 +127,7 @@ extension Replica {
             container: place,
             tables: status.tables.map { .init($0) },
             leftOut: status.leftOut.map { .init(name: $0.name, reason: $0.reason) },
-            tablesApart: tablesApart(reading), waitingTables: reading.waitingTables,
+            tablesApart: try tablesApart(reading), waitingTables: reading.waitingTables,
             leftOutTriggers: try store.leftOutTriggers(), devices: peers,
             unpublished: status.pendingNotes + status.outboxChanges, unseenTables: status.unseen, hidden: status.hidden,
             exceptions: status.exceptional.map {

@@ -24,8 +24,8 @@ public struct TableApart: Codable, Equatable, Sendable {
 
 extension Replica {
     /// The tables that remaining devices have by a different primary key.
-    func tablesApart(_ reading: StoreSummary) -> [TableApart] {
-        let ended = endedDevices(reading)
+    func tablesApart(_ reading: StoreSummary) throws -> [TableApart] {
+        let ended = try endedDevices(reading)
         var found: [TableApart] = []
         for other in reading.otherGenerations where !ended.contains(other.device) {
             let name = reading.names[other.device] ?? other.device.description

@@ -81,7 +81,7 @@ extension Replica {
                 .invalidArgument, "The file would lie inside the container's folder. Choose another place.", path: file)
         }
         do {
-            let held = try sync(progress: progress).held
+            let held = try syncBefore(progress).held
             if let held, !isOpen { throw FerryError(.fileNotThereYet, held, path: file) }
         } catch let error as FerryError
             where Self.isOfTheContainer(error.code)
@@ -241,7 +241,7 @@ extension Replica {
     /// - Throws: `containerMismatch` for a file of a different container or membership, `damagedFile`, `formatTooNew`,
     ///   `inputOutput`; `notSealed` for an open file of a sealed container; `foreignFile` for a file of a device
     ///   without membership. `keyMissing` for a file sealed before this device's admission, `notMember` for a file that
-    ///   shows this device as out. `olderState` if the database is from a backup, and the folder is not there.
+    ///   shows this device as out. `olderState` if the database is from a backup, or has a copy, and the folder is not there.
     package func importSnapshot(from path: String, progress: ProgressHandler? = nil) throws -> ImportReport {
         let start = environment.clock.milliseconds()
         let file = try ArchiveFile(path: Self.absolutePath(path))
@@ -251,14 +251,14 @@ extension Replica {
                 "The file is of another container than the one that the database belongs to. Import it into a new database.",
                 path: path)
         }
-        if try knowsMoreOfThisDevice(file) {
-            // The database is from a backup: with the folder at hand, the database gets a new ID.
+        if try knowsOtherChangesOfThisDevice(file) {
+            // The database is from a backup, or has a copy: with the folder at hand, the database gets a new ID.
             do {
-                _ = try sync()
+                _ = try syncBefore(progress)
+                if try knowsOtherChangesOfThisDevice(file) { try becomeNewDevice() }
             } catch let error as FerryError where Self.isOfTheContainer(error.code) {
                 throw Self.restoredDatabase(path, cause: error)
             }
-            if try knowsMoreOfThisDevice(file) { throw Self.restoredDatabase(path) }
         }
         return try lock.withLock {
             try refreshIdentity()
@@ -269,20 +269,54 @@ extension Replica {
         }
     }
 
-    /// True if a file has changes of this device unknown to the database: the database is older than the file.
-    private func knowsMoreOfThisDevice(_ file: ArchiveFile) throws -> Bool {
+    /// Syncs as part of another command. The next sync reports a new ID.
+    private func syncBefore(_ progress: ProgressHandler?) throws -> SyncReport {
+        let report = try sync(progress: progress)
+        if let renewed = report.renewed { unreported = renewed }
+        return report
+    }
+
+    /// True if a file has changes of this device that this database did not write: the database is older than the file, or a copy of the
+    /// database wrote the file.
+    private func knowsOtherChangesOfThisDevice(_ file: ArchiveFile) throws -> Bool {
         try lock.withLock {
             try refreshIdentity()
-            let told = try open(file).manifest.positions[identity.device]?.log.sequence ?? 0
-            return try told > store.versionVector()[identity.device].sequence
+            guard let told = try open(file).manifest.positions[identity.device]?.log else { return false }
+            let end = try store.versionVector()[identity.device]
+            if told.sequence >= end.sequence || told.time > end.time { return told != end }
+            return try timeOfOwnChangeset(told.sequence).map { $0 != told.time } ?? false
+        }
+    }
+
+    /// The time of a changeset that this database wrote; `nil` if unknown, as inside of a rolled-up segment.
+    private func timeOfOwnChangeset(_ sequence: UInt64) throws -> HybridTime? {
+        let segments = try store.ownSegments() + store.removedSegments()
+        if let segment = segments.first(where: { $0.last == sequence }) { return segment.time }
+        var last: UInt64 = 0
+        while let entry = try store.outboxEntry(after: last) {
+            last = entry.first
+            if !entry.numbers.contains(sequence) { continue }
+            let (_, changesets) = try SegmentDecoder.decode(
+                entry.bytes, container: identity.container, device: identity.device, parts: store.partSource(of: entry))
+            return changesets.first { $0.sequence == sequence }?.time
+        }
+        return nil
+    }
+
+    /// Gives the database a new ID, where only a file shows the changes of a copy. Nothing tells where the copies part, so everything
+    /// that this database wrote is sent again.
+    private func becomeNewDevice() throws {
+        try lock.withLock {
+            try refreshIdentity()
+            unreported = try becomeNewDevice(.restored, openContainer(), setBack: LogPosition.none)
         }
     }
 
     private static func restoredDatabase(_ path: String, cause: FerryError? = nil) -> FerryError {
         FerryError(
             .olderState,
-            "The file has changes of this device that the database lacks: the database is from a backup. Nothing was changed. Bring "
-                + "the folder back and run `ferry sync` first. Without the folder import the file into a new database.",
+            "The file has changes of this device that the database lacks: the database is from a backup, or has a copy. Nothing was "
+                + "changed. Bring the folder back and run `ferry sync` first. Without the folder import the file into a new database.",
             path: path, cause: cause)
     }
 
@@ -309,10 +343,16 @@ extension Replica {
     func merge(
         _ archive: SnapshotArchive, _ outcome: ImportReport.Outcome, _ start: Int64, _ progress: ProgressHandler?
     ) throws -> ImportReport {
-        let vector = try store.versionVector()
-        let changesets = archive.manifest.positions.reduce(0) { sum, entry in
-            let (here, there) = (vector[entry.key].sequence, entry.value.log.sequence)
-            return entry.key != identity.device && there > here ? sum + Int(there - here) : sum
+        let reading = try store.reading()
+        let others = archive.manifest.positions.filter { $0.key != identity.device }
+        let changesets = others.reduce(0) { sum, entry in
+            let here = DeviceTable.LogEnd(position: reading.vector[entry.key], checksum: reading.checksums[entry.key])
+            let there = DeviceTable.LogEnd(position: entry.value.log, checksum: entry.value.checksum)
+            let news =
+                there.position.sequence > here.position.sequence
+                ? Int(there.position.sequence - here.position.sequence) : 0
+            // Nothing tells where another branch parts: its last changeset at least is news.
+            return sum + max(news, here.contradicts(there) ? 1 : 0)
         }
         var (replayed, conflicts) = (0, 0)
         let loader = SnapshotImporter(archive, store: store, encode: segmentEncoding(for: identity))

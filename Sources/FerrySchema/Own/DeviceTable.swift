@@ -20,6 +20,19 @@ package struct DeviceTable {
             self.position = position
             self.checksum = checksum
         }
+
+        /// True if two ends certainly belong to different branches of a log: a log's time grows with its numbers. An unknown end or time
+        /// contradicts nothing.
+        package func contradicts(_ other: LogEnd) -> Bool {
+            let (here, there) = (position, other.position)
+            if here.sequence == 0 || there.sequence == 0 || here.time == .zero || there.time == .zero { return false }
+            if here.sequence != there.sequence {
+                return here.sequence < there.sequence ? here.time > there.time : here.time < there.time
+            }
+            if here.time != there.time { return true }
+            guard let checksum, let told = other.checksum else { return false }
+            return checksum != told
+        }
     }
 
     /// A device as people know it.

@@ -44,7 +44,7 @@ extension StoreSession {
             let merged = try AppTriggerSandbox(access).run {
                 try ChangesetApplier(access).apply(changesets, &clock, movesPositions: false)
             }
-            count(merged)
+            try take(merged)
             try passOn(changesets)
         }
         if marks != before { try marks.save(access.meta) }
@@ -60,7 +60,7 @@ extension StoreSession {
             let merged = try AppTriggerSandbox(access).run {
                 try ChangesetApplier(access).apply(changesets, &clock)
             }
-            count(merged)
+            try take(merged)
             try settle(seeds)
             try GenerationWriters(access).note(changesets)
             try passOn(changesets)

@@ -51,11 +51,12 @@ final class StoreSession {
         return try encoding(changeset, previous) { try parts.keep($0, $1, of: segment) }
     }
 
-    /// Adds the outcome of a replay.
-    func count(_ merged: ChangesetApplier.Outcome) {
+    /// Adds the outcome of a replay, and repeats deletions for the devices that have forgotten them.
+    func take(_ merged: ChangesetApplier.Outcome) throws {
         outcome.replayed += merged.changes
         outcome.conflicts += merged.conflicts
         touched.formUnion(merged.tables)
+        if !merged.deletionsToRepeat.isEmpty { try stage(RepeatedDeletions(access).write(merged.deletionsToRepeat)) }
     }
 
     /// Runs `body`, which replays. If the app has a hook, written rows are recorded for the hook.

@@ -18,6 +18,8 @@ struct ChangesetApplier {
         var conflicts = 0
         /// Numbers of tables with possibly changed rows.
         var tables: Set<Int> = []
+        /// Objects with a deletion to write again, because a device takes their insertion for a new row (`RepeatedDeletions`).
+        var deletionsToRepeat: Set<RowToken> = []
     }
 
     /// Leaves out insertions and updates of objects without any state: such objects were deleted and collected.
@@ -62,7 +64,9 @@ struct ChangesetApplier {
         }
         try positions.save()
         let arriving = Self.arriving(work.filter { access.registry[$0.key].hasUncheckedReferences })
-        let batch = ReplayBatch(arriving: arriving, newKeys: BatchKeyCache(), snapshot: snapshot)
+        let isRenewed = try access.meta.string(.formerDevices).map { !$0.isEmpty } ?? false
+        let batch = ReplayBatch(
+            arriving: arriving, newKeys: BatchKeyCache(), snapshot: snapshot, isRenewed: isRenewed)
         var touched: [TouchedObject] = []
         var deletions: [[DyingRow]] = []
         for table in access.registry.parentsFirst {
@@ -70,6 +74,7 @@ struct ChangesetApplier {
             let merge = try TableMerge(access, table, parts, of: batch)
             try merge.run()
             touched += merge.touched
+            outcome.deletionsToRepeat.formUnion(merge.deletionsToRepeat.map { RowToken(table: table.id, id: $0) })
             deletions.append(merge.deletions)
         }
         // Children are removed before their parents, so a parent finds no child left. (Rows nothing can refer to are
@@ -95,6 +100,8 @@ struct ReplayBatch {
     let newKeys: BatchKeyCache
     /// For parts of a snapshot: the relation of snapshot and store.
     let snapshot: SnapshotCoverage?
+    /// True if this device had other IDs before.
+    let isRenewed: Bool
 }
 
 /// A changeset's changes to a table, with columns translated into registered numbers.

@@ -39,6 +39,11 @@ final class TableMerge {
     var touched: [TouchedObject] { rows.touched }
     /// Deleted objects that still have their rows.
     var deletions: [DyingRow] { rows.deletions }
+    /// Deleted objects with an insertion that a device without memory of the deletion takes, or will take, for a new row.
+    @exclusivity(unchecked) private(set) var deletionsToRepeat: Set<ObjectID> = []
+    private let device: DeviceID
+    /// True if this device had other IDs before.
+    private let isRenewed: Bool
 
     /// An operation's position in the batch.
     private struct Entry {
@@ -53,6 +58,7 @@ final class TableMerge {
     ) throws {
         self.parts = parts
         snapshot = batch.snapshot
+        (device, isRenewed) = (access.device, batch.isRenewed)
         objects = access.objects(of: table.id)
         merging = StateMerge(access, table)
         isNew = try !table.hasUncheckedReferences && objects.isEmpty()
@@ -214,6 +220,7 @@ final class TableMerge {
             isNews = true
         }
         guard isNews else { return }
+        if mustRepeatDeletion(merge, entries) { deletionsToRepeat.insert(first.object) }
         try rows.write(&merge)
         waiting?.note(key: merge.state.key.first)
     }
@@ -237,12 +244,41 @@ final class TableMerge {
         guard let fastDeletions, case .plain(let state) = known.state else { return false }
         let part = parts[entry.part]
         let operation = part.operations[entry.operation]
-        guard operation.kind == .delete else { return false }
+        guard operation.kind == .delete, !(isRenewed && part.context[device].sequence == 0) else { return false }
         let deletion = Stamp(time: operation.time, device: part.device)
         guard try fastDeletions.takes(state, deletion, part) else { return false }
         if objects.table.incoming.isEmpty { return try fastDeletions.remove(state, deletion) }
         rows.delete(state, deletion)
         return true
+    }
+
+    /// True if the deletion of an object must be written again, behind an insertion that some device reads without the deletion:
+    /// - The author of an older insertion had replayed the deletion, and has forgotten the deletion since.
+    /// - The author of the deletion may have forgotten the deletion before this device's insertion arrives there. The author knew nothing
+    ///   of the insertion: this device has a new ID, or both gave a row the same key.
+    private func mustRepeatDeletion(_ merge: ObjectMerge, _ entries: ArraySlice<Entry>) -> Bool {
+        guard let deleted = merge.state.registers.deleted, !merge.state.registers.isAlive else { return false }
+        if deleted == merge.before.registers.deleted {
+            return entries.contains { isInsertion($0, inSpiteOf: deleted) }
+        }
+        guard let inserted = merge.before.registers.inserted, deleted.device != device else { return false }
+        let deletion = entries.first { parts[$0.part].device == deleted.device && $0.time == deleted.time }
+        return deletion.map { isAuthor(of: $0, unawareOf: inserted) } ?? false
+    }
+
+    /// True for an insertion older than a deletion, of a device that has replayed the deletion.
+    private func isInsertion(_ entry: Entry, inSpiteOf deletion: Stamp) -> Bool {
+        let part = parts[entry.part]
+        return part.operations[entry.operation].kind == .insert && entry.time < deletion.time
+            && (part.device == deletion.device || part.context.includes(deletion))
+    }
+
+    /// True if the author of a deletion did not know that this device inserted the object.
+    private func isAuthor(of deletion: Entry, unawareOf insertion: Stamp) -> Bool {
+        let context = parts[deletion.part].context
+        if insertion.device == device { return !context.includes(insertion) }
+        // Under the new ID the insertion may have been written again, and lost to the author's.
+        return isRenewed && context[device].sequence == 0
     }
 
     private func begin(_ object: ObjectID, _ known: StatePrefetcher.Known?) throws -> ObjectMerge {

@@ -140,25 +140,6 @@ struct Republication {
         clock = flush.clock
         return touched
     }
-
-    /// Repeats deletions, each at a time just after its own time: later writes stand.
-    func delete(_ found: Set<RowToken>) throws -> [TableChanges] {
-        let byTable = Dictionary(grouping: found, by: \.table)
-        return try access.registry.parentsFirst.compactMap { table in
-            guard let tokens = byTable[table.id] else { return nil }
-            let states = access.objects(of: table.id)
-            var builder = TableChangesBuilder(table, columns: table.columns)
-            for id in tokens.map(\.id).sorted() {
-                var state = try states.load(id)
-                guard let deleted = state.registers.deleted else { continue }
-                let stamp = Stamp(time: deleted.time.next, device: access.device)
-                state.registers.mergeDeletion(stamp)
-                builder.append(id, .delete, stamp.time)
-                try states.save(state)
-            }
-            return builder.isEmpty ? nil : builder.changes
-        }
-    }
 }
 
 extension StoreSession {
@@ -187,7 +168,7 @@ extension StoreSession {
         }
         try stage(repetitions)
         try stage(changes)
-        if heldBack != .none { try stage(kept.delete(kept.findDeletions())) }
+        if heldBack != .none { try stage(RepeatedDeletions(access).write(kept.findDeletions())) }
         if isLast { try access.meta.remove(.returned) }
         if !news.isEmpty {
             others.known.formUnion(news)

@@ -242,15 +242,7 @@ final class SealedRemovalTests: XCTestCase {
     /// Two computers have one ID, until one of them leaves. The other one is out as well, and comes back.
     func testWhatAComputerWritesAfterItsCloneLeftIsSentWhenItComesBack() throws {
         let home = try threeDevices()
-        let device = try home.device(1)
-        let clone = home.addComputer()
-        home.computers[clone].host = home.computers[1].host
-        home.computers[clone].host.original = home.databasePath(1)
-        try home.computers[clone].keys.save(XCTUnwrap(home.computers[1].keys.load(device)))
-        try home.replica(1).store.copy(to: home.databasePath(clone))
-        home.computers[clone].replica = try Replica(
-            Store(path: home.databasePath(clone), clock: home.clock), environment: home.environment(clone))
-        XCTAssertEqual(try home.device(clone), device)
+        let clone = try addClone(of: 1, home)
         // The record of the clone is late at the other computer.
         let before = try home.allFiles()
         XCTAssertEqual(try home.replica(clone).leave().isTold, true)
@@ -264,6 +256,47 @@ final class SealedRemovalTests: XCTestCase {
         _ = try home.replica(0).sync()
         _ = try home.replica(1).enrol(enrolment)
         try home.assertAgreement([0, 1, 2], ["first", "after the clone left"], members: 3)
+    }
+
+    /// Two computers wrote under one ID, and the one that left is the one that others cannot read on. Nobody comes back to send either
+    /// branch again.
+    func testBothBranchesOfADeviceThatLeftAreMerged() throws {
+        let home = try threeDevices()
+        let device = try home.device(1)
+        let clone = try addClone(of: 1, home)
+        let before = try home.allFiles()
+        try home.write(1, "by the original")
+        _ = try home.replica(1).sync()
+        try home.settle([0])
+        let published = try home.allFiles().filter { before[$0.key] != $0.value && $0.key.contains(device.hex) }
+        for path in published.keys { _ = try home.files.removeFile(at: path) }
+        for (path, bytes) in before where published[path] != nil { try home.files.write(bytes, toNewFileAt: path) }
+        for name in ["by the clone", "by the clone again"] {
+            try home.write(clone, name)
+            _ = try home.replica(clone).sync()
+        }
+        XCTAssertEqual(try home.device(clone), device)
+        XCTAssertEqual(try home.replica(clone).leave().isTold, true)
+        let present = try home.allFiles()
+        for (path, bytes) in published where present[path] == nil { try home.files.write(bytes, toNewFileAt: path) }
+        for index in [1, clone] { home.computers[index].replica = nil }
+        try home.assertAgreement(
+            [0, 2], ["first", "by the original", "by the clone", "by the clone again"], members: 2)
+        XCTAssertEqual(try home.replica(0).sync().waiting, [])
+    }
+
+    /// Adds a computer with a copy of another's database, keys and disk.
+    private func addClone(of original: Int, _ home: SealedHome) throws -> Int {
+        let device = try home.device(original)
+        let clone = home.addComputer()
+        home.computers[clone].host = home.computers[original].host
+        home.computers[clone].host.original = home.databasePath(original)
+        try home.computers[clone].keys.save(XCTUnwrap(home.computers[original].keys.load(device)))
+        try home.replica(original).store.copy(to: home.databasePath(clone))
+        home.computers[clone].replica = try Replica(
+            Store(path: home.databasePath(clone), clock: home.clock), environment: home.environment(clone))
+        XCTAssertEqual(try home.device(clone), device)
+        return clone
     }
 
     // MARK: What is told

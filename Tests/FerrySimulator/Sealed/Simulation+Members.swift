@@ -123,6 +123,19 @@ extension Simulation {
         fail("thieves come faster than they are removed")
     }
 
+    /// Removes a thief's device, as people do where a member's key never comes: a thief can make an epoch and keep its key.
+    /// - Returns: false where no member is held back, or no thief is in.
+    func removeHinderingThief() throws -> Bool {
+        guard let sealed, let machine = try host(), try machine.opened().sync().held != nil else { return false }
+        let theirs = Set(try sealed.thieves.flatMap { try $0.devices })
+        guard let device = try sealed.knowledge(of: machine).roster.members.keys.sorted().first(where: theirs.contains)
+        else { return false }
+        tally.note("thieves that kept a key")
+        try remove(device, by: machine)
+        try exchange(machine)
+        return try !sealed.knowledge(of: machine).roster.members.keys.contains(device)
+    }
+
     /// Whatever thieves say and write after everybody knows that they are out.
     func letThievesGoOn() throws {
         guard let sealed else { return }
