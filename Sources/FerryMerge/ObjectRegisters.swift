@@ -120,18 +120,27 @@ import FerryCore
 // MARK: Repeated deletions
 
 extension ObjectRegisters {
-    /// The time of a deletion that is repeated with its object. A tick later is a deletion published again alone.
+    /// The time of a deletion that is repeated with its object.
     package static func time(ofRepeatedDeletion time: HybridTime) -> HybridTime { time.next.next }
+
+    /// The time of a deletion that is repeated alone.
+    package static func time(ofDeletionRepeatedAlone time: HybridTime) -> HybridTime { time.next }
+
+    /// True if `later` is the time of a repetition of a deletion.
+    package static func isRepetition(_ later: HybridTime, of time: HybridTime) -> Bool {
+        later == Self.time(ofRepeatedDeletion: time) || later == Self.time(ofDeletionRepeatedAlone: time)
+    }
 
     /// True if some device has repeated the object since its deletion. Every other device replays the repetition before
     /// it would forget the deletion, and then never forgets the object; or afterwards, and then has the object again.
-    package var isRepeated: Bool { original(of: deleted) != deleted }
+    package var isRepeated: Bool {
+        guard let deleted else { return false }
+        return earlierDeletions.contains { deleted.time == Self.time(ofRepeatedDeletion: $0.time) }
+    }
 
     /// The deletion that somebody made, if a known deletion is a repetition; otherwise the deletion itself.
     package func original(of deletion: Stamp?) -> Stamp? {
-        guard let deletion, let former = earlierDeletions.last(where: { $0 < deletion }),
-            deletion.time == Self.time(ofRepeatedDeletion: former.time)
-        else { return deletion }
-        return former
+        guard let deletion else { return nil }
+        return earlierDeletions.first { Self.isRepetition(deletion.time, of: $0.time) } ?? deletion
     }
 }

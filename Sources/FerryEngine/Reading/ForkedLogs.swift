@@ -19,7 +19,7 @@ extension Replica {
 
     private func leftMembers() throws -> [DeviceID] {
         do {
-            return try membership()?.roster.left.keys.sorted() ?? []
+            return try membershipOfPass()?.roster.left.keys.sorted() ?? []
         } catch let error as FerryError where [.keyMissing, .keyExposed, .damagedFile].contains(error.code) {
             // Whoever needs the key reports the failure.
             return []

@@ -345,14 +345,16 @@ extension Replica {
     ) throws -> ImportReport {
         let reading = try store.reading()
         let others = archive.manifest.positions.filter { $0.key != identity.device }
-        let changesets = others.reduce(0) { sum, entry in
-            let here = DeviceTable.LogEnd(position: reading.vector[entry.key], checksum: reading.checksums[entry.key])
-            let there = DeviceTable.LogEnd(position: entry.value.log, checksum: entry.value.checksum)
-            let news =
-                there.position.sequence > here.position.sequence
-                ? Int(there.position.sequence - here.position.sequence) : 0
+        var changesets = 0
+        for (device, told) in others {
+            let here = DeviceTable.LogEnd(position: reading.vector[device], checksum: reading.checksums[device])
+            let there = DeviceTable.LogEnd(position: told.log, checksum: told.checksum)
+            let isBranch = here.contradicts(there)
+            // Nothing goes because another branch lacks the row.
+            if isBranch { try store.recordForkedLog(device) }
+            let isAhead = told.log.sequence > here.position.sequence
             // Nothing tells where another branch parts: its last changeset at least is news.
-            return sum + max(news, here.contradicts(there) ? 1 : 0)
+            changesets += isAhead ? Int(told.log.sequence - here.position.sequence) : isBranch ? 1 : 0
         }
         var (replayed, conflicts) = (0, 0)
         let loader = SnapshotImporter(archive, store: store, encode: segmentEncoding(for: identity))

@@ -18,8 +18,10 @@ struct RepeatedDeletions {
             var builder = TableChangesBuilder(table, columns: table.columns)
             for id in tokens.map(\.id).sorted() {
                 var state = try states.load(id)
-                guard let deleted = state.registers.deleted else { continue }
-                let stamp = Stamp(time: deleted.time.next, device: access.device)
+                // Several devices repeat a deletion alike, and none a repetition.
+                guard let deleted = state.registers.original(of: state.registers.deleted) else { continue }
+                let time = ObjectRegisters.time(ofDeletionRepeatedAlone: deleted.time)
+                let stamp = Stamp(time: time, device: access.device)
                 state.registers.mergeDeletion(stamp)
                 builder.append(id, .delete, stamp.time)
                 try states.save(state)

@@ -64,9 +64,9 @@ struct ChangesetApplier {
         }
         try positions.save()
         let arriving = Self.arriving(work.filter { access.registry[$0.key].hasUncheckedReferences })
-        let isRenewed = try access.meta.string(.formerDevices).map { !$0.isEmpty } ?? false
         let batch = ReplayBatch(
-            arriving: arriving, newKeys: BatchKeyCache(), snapshot: snapshot, isRenewed: isRenewed)
+            arriving: arriving, newKeys: BatchKeyCache(), snapshot: snapshot,
+            ownTime: try DeviceTable(connection).ownEnd()?.position.time ?? .zero)
         var touched: [TouchedObject] = []
         var deletions: [[DyingRow]] = []
         for table in access.registry.parentsFirst {
@@ -100,8 +100,8 @@ struct ReplayBatch {
     let newKeys: BatchKeyCache
     /// For parts of a snapshot: the relation of snapshot and store.
     let snapshot: SnapshotCoverage?
-    /// True if this device had other IDs before.
-    let isRenewed: Bool
+    /// The time of this device's newest changeset.
+    let ownTime: HybridTime
 }
 
 /// A changeset's changes to a table, with columns translated into registered numbers.

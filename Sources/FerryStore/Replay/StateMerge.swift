@@ -60,6 +60,8 @@ struct StateMerge {
     func apply(_ operation: ObjectOperation, _ part: ChangesetPart, _ merge: inout ObjectMerge) throws {
         let stamp = Stamp(time: operation.time, device: part.device)
         let formerDeletion = merge.state.registers.deleted
+        // An insertion may forget the original of a repeated deletion.
+        let original = merge.state.registers.original(of: formerDeletion)
         let formerFloor = merge.state.registers.floor
         switch operation.kind {
         case .delete:
@@ -70,7 +72,7 @@ struct StateMerge {
                 try forget(before: floor, operation, part, &merge)
             }
             let isRepeated =
-                formerDeletion.map { ObjectRegisters.time(ofRepeatedDeletion: $0.time) == stamp.time } ?? false
+                formerDeletion.map { ObjectRegisters.isRepetition(stamp.time, of: $0.time) } ?? false
             if let newest, !isRepeated { try recordDeletion(stamp, newest, part, wasAlive: wasAlive, merge) }
             return
         case .insert where merge.state.hasLostValues(after: stamp):
@@ -90,10 +92,8 @@ struct StateMerge {
             break
         }
         try mergeValues(of: operation, at: stamp, part, &merge)
-        if let deletion = merge.state.registers.original(of: formerDeletion),
-            deletion.device != part.device, !part.context.includes(deletion)
-        {
-            try recordWriteAgainst(deletion, stamp, operation.object, merge)
+        if let original, original.device != part.device, !part.context.includes(original) {
+            try recordWriteAgainst(original, stamp, operation.object, merge)
         }
     }
 

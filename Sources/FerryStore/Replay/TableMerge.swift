@@ -42,8 +42,9 @@ final class TableMerge {
     /// Deleted objects with an insertion that a device without memory of the deletion takes, or will take, for a new row.
     @exclusivity(unchecked) private(set) var deletionsToRepeat: Set<ObjectID> = []
     private let device: DeviceID
-    /// True if this device had other IDs before.
-    private let isRenewed: Bool
+    private let devices: DeviceNumbers
+    /// The time of this device's newest changeset.
+    private let ownTime: HybridTime
 
     /// An operation's position in the batch.
     private struct Entry {
@@ -58,7 +59,7 @@ final class TableMerge {
     ) throws {
         self.parts = parts
         snapshot = batch.snapshot
-        (device, isRenewed) = (access.device, batch.isRenewed)
+        (device, devices, ownTime) = (access.device, access.devices, batch.ownTime)
         objects = access.objects(of: table.id)
         merging = StateMerge(access, table)
         isNew = try !table.hasUncheckedReferences && objects.isEmpty()
@@ -244,7 +245,12 @@ final class TableMerge {
         guard let fastDeletions, case .plain(let state) = known.state else { return false }
         let part = parts[entry.part]
         let operation = part.operations[entry.operation]
-        guard operation.kind == .delete, !(isRenewed && part.context[device].sequence == 0) else { return false }
+        guard operation.kind == .delete else { return false }
+        // Few authors do not know all of this device's log.
+        if part.context[device].time < ownTime {
+            let inserted = try StateCodec.decodeInsertion(state.stamps) { try devices.device($0) }
+            if isAuthor(of: part, unawareOf: inserted) { return false }
+        }
         let deletion = Stamp(time: operation.time, device: part.device)
         guard try fastDeletions.takes(state, deletion, part) else { return false }
         if objects.table.incoming.isEmpty { return try fastDeletions.remove(state, deletion) }
@@ -254,8 +260,8 @@ final class TableMerge {
 
     /// True if the deletion of an object must be written again, behind an insertion that some device reads without the deletion:
     /// - The author of an older insertion had replayed the deletion, and has forgotten the deletion since.
-    /// - The author of the deletion may have forgotten the deletion before this device's insertion arrives there. The author knew nothing
-    ///   of the insertion: this device has a new ID, or both gave a row the same key.
+    /// - The author of the deletion may have forgotten the deletion before this device's insertion arrives there: the author did not
+    ///   know this device's insertion.
     private func mustRepeatDeletion(_ merge: ObjectMerge, _ entries: ArraySlice<Entry>) -> Bool {
         guard let deleted = merge.state.registers.deleted, !merge.state.registers.isAlive else { return false }
         if deleted == merge.before.registers.deleted {
@@ -263,7 +269,7 @@ final class TableMerge {
         }
         guard let inserted = merge.before.registers.inserted, deleted.device != device else { return false }
         let deletion = entries.first { parts[$0.part].device == deleted.device && $0.time == deleted.time }
-        return deletion.map { isAuthor(of: $0, unawareOf: inserted) } ?? false
+        return deletion.map { isAuthor(of: parts[$0.part], unawareOf: inserted) } ?? false
     }
 
     /// True for an insertion older than a deletion, of a device that has replayed the deletion.
@@ -273,12 +279,10 @@ final class TableMerge {
             && (part.device == deletion.device || part.context.includes(deletion))
     }
 
-    /// True if the author of a deletion did not know that this device inserted the object.
-    private func isAuthor(of deletion: Entry, unawareOf insertion: Stamp) -> Bool {
-        let context = parts[deletion.part].context
-        if insertion.device == device { return !context.includes(insertion) }
-        // Under the new ID the insertion may have been written again, and lost to the author's.
-        return isRenewed && context[device].sequence == 0
+    /// True if the author of a deletion did not know that this device inserted the object: the author does not wait for this device before
+    /// it forgets the deletion.
+    private func isAuthor(of part: ChangesetPart, unawareOf insertion: Stamp?) -> Bool {
+        insertion.map { $0.device == device && !part.context.includes($0) } ?? false
     }
 
     private func begin(_ object: ObjectID, _ known: StatePrefetcher.Known?) throws -> ObjectMerge {

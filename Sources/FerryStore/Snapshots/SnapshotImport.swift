@@ -4,21 +4,19 @@ import FerrySQL
 import FerrySchema
 
 extension StoreSession {
-    /// Begins to read a snapshot, or continues. A log that the snapshot knows by another branch than the store is recorded as forked:
-    /// nothing goes because that branch lacks the row.
+    /// Begins to read a snapshot, or continues.
     /// - Throws: `deviceForked` if the snapshot knows more of this device's log than the store does, or another branch.
     func beginSnapshot(_ manifest: SnapshotManifest, checksum: Checksum, of device: DeviceID) throws {
-        let table = DeviceTable(access.connection)
-        for (author, told) in manifest.positions {
-            let end = try table.end(of: author) ?? .init()
-            let isContradicted = end.contradicts(.init(position: told.log, checksum: told.checksum))
-            if author == access.device, isContradicted || told.log.sequence > end.position.sequence {
+        if let told = manifest.positions[access.device] {
+            let end = try DeviceTable(access.connection).ownEnd() ?? .init()
+            if told.log.sequence > end.position.sequence
+                || end.contradicts(.init(position: told.log, checksum: told.checksum))
+            {
                 throw FerryError(
                     .deviceForked,
                     "A snapshot in the container holds other changes of this device than the database remembers.",
                     device: access.device)
             }
-            if isContradicted { try ForkedLogList.add(author, access.meta) }
         }
         if let present = try ImportProgress.read(access.meta), present.device == device.hex,
             present.manifest == checksum.hex
