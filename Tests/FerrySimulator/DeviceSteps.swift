@@ -146,7 +146,8 @@ extension Step {
             tell(machine, "gives a file to d\(other.index)")
             simulation.tally.note("archives")
         } catch let error as FerryError
-            where simulation.isExpected(error.code) || [.deviceForked, .busy, .olderState, .contentNotHere].contains(error.code)
+            where simulation.isExpected(error.code)
+            || [.deviceForked, .busy, .olderState, .contentNotHere].contains(error.code)
         {
             // The file comes from the device's own future or from its copy, or changes or bytes wait for the folder.
             tell(machine, "cannot give a file to d\(other.index): \(error.code.rawValue)")
