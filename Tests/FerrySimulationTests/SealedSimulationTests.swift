@@ -54,6 +54,20 @@ final class SealedSimulationTests: XCTestCase {
         for machine in simulation.machines { try machine.close() }
     }
 
+    /// A device lost its first segment and put a snapshot in the place. The segment came back, under a key that a newcomer never gets.
+    func testASegmentWithASnapshotInItsPlaceIsNotWaitedFor() throws {
+        let outcome = try Simulation.run(Simulation.Plan(seed: 202_612_000_728, steps: 40, only: [0, 2, 8, 16]))
+        XCTAssertEqual(outcome.problems, [])
+        XCTAssertEqual(outcome.tally.counts["came back"], 1)
+    }
+
+    /// A thief makes an epoch and keeps its record. The only member left is held back, and the removal of the stolen device ends that.
+    func testTheRemovalOfAThiefThatKeepsAKeyEndsTheWait() throws {
+        let outcome = try Simulation.run(Simulation.Plan(seed: 202_611_281_981, steps: 40, only: [4, 9, 12, 16, 22]))
+        XCTAssertEqual(outcome.problems, [])
+        XCTAssertEqual(outcome.tally.counts["thieves that kept a key"], 1)
+    }
+
     /// A copy without a key knows no devices, and retires none.
     func testACopyWithoutAKeyRetiresNobody() throws {
         let plan = Simulation.Plan(seed: 114, steps: 40, only: [19, 28], sealed: true)

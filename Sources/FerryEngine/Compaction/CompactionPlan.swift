@@ -208,7 +208,7 @@ extension OwnSegment {
 }
 
 /// Compaction's memory between runs, in `ferry_meta`.
-struct CompactionMemory: Codable, Equatable {
+struct CompactionMemory: Codable, Equatable, Sendable {
     /// The remaining steps of the present plan.
     var plan = CompactionPlan()
     var snapshot: KnownSnapshot?

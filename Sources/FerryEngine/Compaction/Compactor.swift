@@ -336,9 +336,7 @@ struct Compactor {
 
     /// Reads compaction's memory from a store.
     static func notes(in reading: StoreSummary) -> CompactionMemory {
-        guard let text = reading.compactionNotes else { return CompactionMemory() }
-        let notes = try? JSONDecoder().decode(CompactionMemory.self, from: Data(text.utf8))  // planned anew
-        return notes ?? CompactionMemory()
+        reading.compactionNotes.value(CompactionMemory.self) ?? CompactionMemory()
     }
 
     /// Notes a snapshot that was written outside of compaction: heads tell the epochs of all files, and compaction removes it once a

@@ -168,10 +168,8 @@ struct Publisher {
         let chainEnds = reading.checksums.filter { others[$0.key] != nil }.mapValues(\.high).filter { $0.value != 0 }
         // The head itself is sealed under the present epoch.
         let snapshots = Compactor.notes(in: reading).ownSnapshots.compactMap(\.epoch)
-        let contents = try store.contentEpochs().map(container.number).filter { $0 > 0 }
-        let oldest = [
-            try store.oldestEpochOfSegments(), snapshots.min(), contents.min(), container.number(of: epoch),
-        ]
+        let contents = try reading.hasDocuments ? store.contentEpochs().map(container.number).filter { $0 > 0 } : []
+        let oldest = [reading.oldestSegmentEpoch, snapshots.min(), contents.min(), container.number(of: epoch)]
         return Head.SealedPart(
             lastSegmentHash: segment?.sealedName?.hash ?? 0, chainEnds: chainEnds,
             oldestEpoch: oldest.compactMap { $0 }.min() ?? 0, knowledge: seal.knowledge)

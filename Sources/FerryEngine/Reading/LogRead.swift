@@ -121,8 +121,8 @@ struct LogRead {
                 stalls[peer] = stall
                 if stall.isDamage {
                     batch.gaps[peer] = cursor.next + 1
-                } else if stall.isLackOfPart, let start = head?.logStart, start > cursor.next {
-                    // The author has put a snapshot in the place of this file.
+                } else if !stall.isFork, let start = head?.logStart, start > cursor.next {
+                    // The author has put a snapshot in the place of this file: the rest, a part or the key may never come.
                     batch.gaps[peer] = start
                 }
                 return

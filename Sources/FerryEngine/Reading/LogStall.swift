@@ -38,14 +38,6 @@ struct LogStall {
         return false
     }
 
-    /// True if a part of a large value is missing.
-    var isLackOfPart: Bool {
-        if case .unreadable(let error) = reason {
-            return error.code == .fileNotThereYet && PartName(path: error.path) != nil
-        }
-        return false
-    }
-
     var isFork: Bool { if case .forked = reason { true } else { false } }
 
     /// True if the file is expected and missing, without any part of the file here.

@@ -16,7 +16,10 @@ package struct StoreSummary: Sendable {
     /// log is complete.
     package let logStart: UInt64
     /// Compaction's notes (`Store.setCompactionNotes`).
-    package let compactionNotes: String?
+    package let compactionNotes: DecodedOnce
+    /// The number of the oldest epoch under which a segment of this device's in the container is sealed; `nil` in an open container, and
+    /// without segments.
+    package let oldestSegmentEpoch: UInt32?
     /// Number of hidden objects.
     package let hidden: Int
     /// True if unresolved objects may exist here (`Store.missingObjects`).
@@ -59,7 +62,8 @@ package struct StoreSummary: Sendable {
         formerDevices = try PreviousIdentity.all(meta)
         tables = try ImportProgress.read(meta) == nil ? TableDigests.all(connection) : []
         logStart = UInt64(clamping: try meta.integer(.logStart) ?? 0)
-        compactionNotes = try meta.string(.compaction)
+        compactionNotes = DecodedOnce(try meta.string(.compaction))
+        oldestSegmentEpoch = try OwnSegmentList(connection).oldestEpoch()
         let exceptions = try AnomalyTable.counts(connection)
         hidden = exceptions.reduce(0) { $0 + ($1.key.isHidden ? $1.value : 0) }
         isMissingObjects = try exceptions[.missing] != nil || meta.string(.updated) != nil

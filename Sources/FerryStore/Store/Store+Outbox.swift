@@ -34,12 +34,6 @@ extension Store {
         try read { try OwnSegmentList($0).all() }
     }
 
-    /// The number of the oldest epoch under which a segment of this device's in the container is sealed; `nil` in an open
-    /// container, and without segments.
-    package func oldestEpochOfSegments() throws -> UInt32? {
-        try read { try OwnSegmentList($0).oldestEpoch() }
-    }
-
     /// The segment this device published last.
     package func newestOwnSegment() throws -> OwnSegment? {
         try read { try OwnSegmentList($0).newest() }

@@ -118,14 +118,14 @@ final class CompactorTests: XCTestCase {
         let home = try twoDevices(flushes: 40)
         let steps = home.files.stepCount
         let segments = try home.replicas[0].store.ownSegments()
-        let notes = try home.replicas[0].store.reading().compactionNotes
+        let notes = try home.replicas[0].store.reading().compactionNotes.text
         let report = try compactor(home).rehearse()
         XCTAssertTrue(report.dryRun)
         XCTAssertEqual(report.rolledUp, .init(segments: 32, into: 2))
         XCTAssertNotNil(report.snapshot)
         XCTAssertEqual(home.files.stepCount, steps)
         XCTAssertEqual(try home.replicas[0].store.ownSegments(), segments)
-        XCTAssertEqual(try home.replicas[0].store.reading().compactionNotes, notes)
+        XCTAssertEqual(try home.replicas[0].store.reading().compactionNotes.text, notes)
         XCTAssertEqual(try compactor(home).run(isAsked: true).rolledUp, report.rolledUp)
     }
 

@@ -244,7 +244,7 @@ final class SealedPublicationTests: XCTestCase {
         let parts = try stores[0].ownSegments().filter { $0.changesets == 1 }
         try perform([.removeSegments(parts.map(\.fileName))])
         XCTAssertEqual(try segments(0), [try XCTUnwrap(rolled.name)])
-        XCTAssertEqual(try stores[0].oldestEpochOfSegments(), 2)
+        XCTAssertEqual(try stores[0].reading().oldestSegmentEpoch, 2)
         try receive(1)
         XCTAssertEqual(try names(1), ["row 0", "row 1", "row 2"])
     }

@@ -35,13 +35,13 @@ final class SealedSegmentListTests: XCTestCase {
         for segment in segments { try store.recordRollUp(segment) }
         XCTAssertEqual(try store.ownSegments(), segments)
         XCTAssertEqual(try store.newestOwnSegment(), segments[2])
-        XCTAssertEqual(try store.oldestEpochOfSegments(), 2)
+        XCTAssertEqual(try store.reading().oldestSegmentEpoch, 2)
         try store.forgetSegments([(1, 1)])
         XCTAssertEqual(try store.ownSegments(), Array(segments[1...]))
-        XCTAssertEqual(try store.oldestEpochOfSegments(), 3)
+        XCTAssertEqual(try store.reading().oldestSegmentEpoch, 3)
         // Published again under a later epoch.
         try store.recordRollUp(segment(2, 3, name(6, 4)))
-        XCTAssertEqual(try store.oldestEpochOfSegments(), 4)
+        XCTAssertEqual(try store.reading().oldestSegmentEpoch, 4)
         _ = try store.becomeNewDevice(
             DeviceID(high: 3, low: 3), published: PublishedLog(position: .none, checksum: nil, isForked: false),
             fingerprint: StoreFingerprint(machine: nil, path: nil, file: nil)
@@ -50,7 +50,7 @@ final class SealedSegmentListTests: XCTestCase {
                 first: changeset.sequence, last: changeset.sequence, changes: 0, checksum: Checksum(high: 0, low: 1),
                 bytes: [])
         }
-        XCTAssertNil(try store.oldestEpochOfSegments())
+        XCTAssertNil(try store.reading().oldestSegmentEpoch)
         XCTAssertEqual(try store.ownSegments(), [])
     }
 
@@ -58,7 +58,7 @@ final class SealedSegmentListTests: XCTestCase {
         let store = try makeStore(isSealed: false)
         try store.recordRollUp(segment(1, 1, nil))
         XCTAssertEqual(try store.ownSegments(), [segment(1, 1, nil)])
-        XCTAssertNil(try store.oldestEpochOfSegments())
+        XCTAssertNil(try store.reading().oldestSegmentEpoch)
         try store.forgetSegments([(1, 1)])
         XCTAssertEqual(try store.ownSegments(), [])
     }
