@@ -16,8 +16,7 @@ extension Replica {
         guard identity.genesis != nil else { return [:] }
         let successors = Successors(heads, self: identity.device, reading.formerDevices)
         // The branches of a member that left are merged only where both are in this folder: then the log is abandoned.
-        let healed = reading.retired.union(reading.formerDevices.map(\.device)).union(successors.all.keys).union(
-            abandoned)
+        let healed = supersededDevices(reading).union(successors.all.keys).union(abandoned)
         var found: [DeviceID: FerryError] = [:]
         for view in ForkedViews(heads, reading, except: healed).all {
             let isOwn = view.author == identity.device

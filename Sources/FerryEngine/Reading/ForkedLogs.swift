@@ -13,8 +13,12 @@ import FerryStore
 extension Replica {
     /// Devices that write no more under their IDs: this device's former IDs, retired devices, and members that left.
     func endedDevices(_ reading: StoreSummary) throws -> Set<DeviceID> {
-        reading.retired.union(reading.formerDevices.map(\.device)).union(try leftMembers())
-            .subtracting([identity.device])
+        supersededDevices(reading).union(try leftMembers()).subtracting([identity.device])
+    }
+
+    /// This device's former IDs, and retired devices.
+    func supersededDevices(_ reading: StoreSummary) -> Set<DeviceID> {
+        reading.retired.union(reading.formerDevices.map(\.device)).subtracting([identity.device])
     }
 
     private func leftMembers() throws -> [DeviceID] {

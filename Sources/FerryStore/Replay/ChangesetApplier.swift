@@ -64,9 +64,7 @@ struct ChangesetApplier {
         }
         try positions.save()
         let arriving = Self.arriving(work.filter { access.registry[$0.key].hasUncheckedReferences })
-        let batch = ReplayBatch(
-            arriving: arriving, newKeys: BatchKeyCache(), snapshot: snapshot,
-            ownTime: try DeviceTable(connection).ownEnd()?.position.time ?? .zero)
+        let batch = ReplayBatch(arriving: arriving, newKeys: BatchKeyCache(), snapshot: snapshot)
         var touched: [TouchedObject] = []
         var deletions: [[DyingRow]] = []
         for table in access.registry.parentsFirst {
@@ -100,8 +98,6 @@ struct ReplayBatch {
     let newKeys: BatchKeyCache
     /// For parts of a snapshot: the relation of snapshot and store.
     let snapshot: SnapshotCoverage?
-    /// The time of this device's newest changeset.
-    let ownTime: HybridTime
 }
 
 /// A changeset's changes to a table, with columns translated into registered numbers.
@@ -144,6 +140,12 @@ final class ChangesetPart {
     /// True for a write that is no later than the log before the changeset (`BackdatedChanges`).
     func isBackdated(_ stamp: Stamp) -> Bool {
         precedingTime.isKnown && stamp.time <= precedingTime && stamp.time.isKnown
+    }
+
+    /// True if a device inserted an object, and the author did not know: the author of a deletion does not wait for the device before it
+    /// forgets the deletion.
+    func isUnaware(of insertion: Stamp?, by device: DeviceID) -> Bool {
+        insertion.map { $0.device == device && !context.includes($0) } ?? false
     }
 
     /// The values of an operation, in the order of its shape's columns.

@@ -42,9 +42,6 @@ final class TableMerge {
     /// Deleted objects with an insertion that a device without memory of the deletion takes, or will take, for a new row.
     @exclusivity(unchecked) private(set) var deletionsToRepeat: Set<ObjectID> = []
     private let device: DeviceID
-    private let devices: DeviceNumbers
-    /// The time of this device's newest changeset.
-    private let ownTime: HybridTime
 
     /// An operation's position in the batch.
     private struct Entry {
@@ -59,7 +56,7 @@ final class TableMerge {
     ) throws {
         self.parts = parts
         snapshot = batch.snapshot
-        (device, devices, ownTime) = (access.device, access.devices, batch.ownTime)
+        device = access.device
         objects = access.objects(of: table.id)
         merging = StateMerge(access, table)
         isNew = try !table.hasUncheckedReferences && objects.isEmpty()
@@ -246,11 +243,6 @@ final class TableMerge {
         let part = parts[entry.part]
         let operation = part.operations[entry.operation]
         guard operation.kind == .delete else { return false }
-        // Few authors do not know all of this device's log.
-        if part.context[device].time < ownTime {
-            let inserted = try StateCodec.decodeInsertion(state.stamps) { try devices.device($0) }
-            if isAuthor(of: part, unawareOf: inserted) { return false }
-        }
         let deletion = Stamp(time: operation.time, device: part.device)
         guard try fastDeletions.takes(state, deletion, part) else { return false }
         if objects.table.incoming.isEmpty { return try fastDeletions.remove(state, deletion) }
@@ -269,7 +261,7 @@ final class TableMerge {
         }
         guard let inserted = merge.before.registers.inserted, deleted.device != device else { return false }
         let deletion = entries.first { parts[$0.part].device == deleted.device && $0.time == deleted.time }
-        return deletion.map { isAuthor(of: parts[$0.part], unawareOf: inserted) } ?? false
+        return deletion.map { parts[$0.part].isUnaware(of: inserted, by: device) } ?? false
     }
 
     /// True for an insertion older than a deletion, of a device that has replayed the deletion.
@@ -277,12 +269,6 @@ final class TableMerge {
         let part = parts[entry.part]
         return part.operations[entry.operation].kind == .insert && entry.time < deletion.time
             && (part.device == deletion.device || part.context.includes(deletion))
-    }
-
-    /// True if the author of a deletion did not know that this device inserted the object: the author does not wait for this device before
-    /// it forgets the deletion.
-    private func isAuthor(of part: ChangesetPart, unawareOf insertion: Stamp?) -> Bool {
-        insertion.map { $0.device == device && !part.context.includes($0) } ?? false
     }
 
     private func begin(_ object: ObjectID, _ known: StatePrefetcher.Known?) throws -> ObjectMerge {

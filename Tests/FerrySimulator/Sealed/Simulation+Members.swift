@@ -113,9 +113,7 @@ extension Simulation {
         tell("thieves are removed")
         for _ in 0..<20 {
             guard try settle(), let machine = try host() else { return }
-            let roster = try sealed.knowledge(of: machine).roster
-            let theirs = Set(try sealed.thieves.flatMap { try $0.devices })
-            guard let device = roster.members.keys.sorted().first(where: theirs.contains) else { return }
+            guard let device = try stolenMember(knownTo: machine, sealed) else { return }
             try exchange(machine)
             try remove(device, by: machine)
             try exchange(machine)
@@ -123,13 +121,17 @@ extension Simulation {
         fail("thieves come faster than they are removed")
     }
 
+    /// A device of a thief that a machine takes for a member.
+    private func stolenMember(knownTo machine: Machine, _ sealed: SealedLife) throws -> DeviceID? {
+        let theirs = Set(try sealed.thieves.flatMap { try $0.devices })
+        return try sealed.knowledge(of: machine).roster.members.keys.sorted().first(where: theirs.contains)
+    }
+
     /// Removes a thief's device, as people do where a member's key never comes: a thief can make an epoch and keep its key.
     /// - Returns: false where no member is held back, or no thief is in.
     func removeHinderingThief() throws -> Bool {
         guard let sealed, let machine = try host(), try machine.opened().sync().held != nil else { return false }
-        let theirs = Set(try sealed.thieves.flatMap { try $0.devices })
-        guard let device = try sealed.knowledge(of: machine).roster.members.keys.sorted().first(where: theirs.contains)
-        else { return false }
+        guard let device = try stolenMember(knownTo: machine, sealed) else { return false }
         tally.note("thieves that kept a key")
         try remove(device, by: machine)
         try exchange(machine)

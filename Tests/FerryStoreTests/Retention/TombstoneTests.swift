@@ -330,4 +330,53 @@ final class TombstoneTests: XCTestCase {
         try all[2].receive(all[0])
         XCTAssertEqual(try all[2].store.conflicts().map(\.lost.value), [.text(Array("mine".utf8)[...])])
     }
+
+    // MARK: What is written again
+
+    /// The first device forgets a deletion, and writes the insertion of a lost branch again. The deletion's author still
+    /// knows the deletion.
+    func testADeletionIsRepeatedWhereADeviceInsertsTheForgottenRowAgain() throws {
+        let all = try devices(3)
+        try all[2].run("INSERT INTO note(code, text) VALUES ('a', '1'), ('b', '2')")
+        try exchange(all)
+        try all[1].run("DELETE FROM note WHERE code = 'a'")
+        try exchange(all)
+        XCTAssertEqual(try all[0].collectTombstones(all), 1)
+        _ = try all[0].store.mergeBranches(all[2].log, of: all[2].id, after: .none, encode: all[0].encode)
+        XCTAssertEqual(try all[0].query("SELECT count(*) FROM note"), ["2"])
+        let sent = all[1].log.count
+        try all[1].receive(all[0])
+        XCTAssertEqual(all[1].log.count, sent + 1)
+        try exchange(all)
+        try assertAlike(all, "SELECT code, text FROM note ORDER BY 1", ["b|2"])
+    }
+
+    /// A device deletes a row and forgets the deletion, while nobody counts a device that inserted the same row before. The insertion
+    /// of the second device lost to the first device's later one.
+    func testADeletionIsRepeatedBehindAnInsertionUnknownToTheAuthor() throws {
+        let all = try devices(2)
+        try all[1].run("INSERT INTO note(code, text) VALUES ('a', 'second')")
+        try all[1].flush()
+        all[0].clock.now += 60_000
+        try all[0].run("INSERT INTO note(code, text) VALUES ('a', 'first')")
+        try all[0].flush()
+        try all[0].run("DELETE FROM note")
+        try all[0].flush()
+        XCTAssertEqual(try all[0].collectTombstones([all[0]]), 1)
+        all[1].clock.now += 120_000
+        try all[1].receive(all[0])
+        try exchange(all)
+        try assertAlike(all, "SELECT code, text FROM note ORDER BY 1", [])
+    }
+
+    /// The insertion is known to the author of the deletion: nothing is written again.
+    func testNothingIsRepeatedWhereTheAuthorKnewTheInsertion() throws {
+        let all = try devices(2)
+        try all[1].run("INSERT INTO note(code, text) VALUES ('a', '1')")
+        try exchange(all)
+        try all[0].run("DELETE FROM note")
+        try exchange(all)
+        XCTAssertEqual(all.map { $0.log.map(\.operationCount).reduce(0, +) }, [1, 1])
+        try assertAlike(all, "SELECT code, text FROM note ORDER BY 1", [])
+    }
 }

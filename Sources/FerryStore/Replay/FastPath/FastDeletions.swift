@@ -14,6 +14,9 @@ final class FastDeletions {
     private let tombstones: TombstoneWriter
     private let translator: ReferenceTranslator
     private let columns: [Column]
+    private let device: DeviceID
+    /// The time of this device's newest changeset, for decisions.
+    private let ownTime: HybridTime
     /// The last reference found in each column of references to further tables. Their rows do not change while rows of
     /// this table are removed.
     @exclusivity(unchecked) private var last: [(key: Int64, value: FieldValue)?]
@@ -26,8 +29,10 @@ final class FastDeletions {
     }
 
     /// - Parameter table: a table that `init(deciding:_:)` takes.
-    init(_ access: StoreAccess, _ table: TrackedTable) {
+    init(_ access: StoreAccess, _ table: TrackedTable, ownTime: HybridTime = .zero) {
         self.table = table
+        device = access.device
+        self.ownTime = ownTime
         log = access.fastPathLog
         devices = access.devices
         reader = access.reader(of: table.id)
@@ -48,7 +53,8 @@ final class FastDeletions {
             access.fastPathLog.decline(.fastDeletions, reason)
             return nil
         }
-        self.init(access, table)
+        let ownTime = try DeviceTable(access.connection).ownEnd()?.position.time ?? .zero
+        self.init(access, table, ownTime: ownTime)
     }
 
     private static func decline(_ access: StoreAccess, _ table: TrackedTable) throws -> FastPathDecline? {
@@ -84,6 +90,11 @@ final class FastDeletions {
         }
         if deletion.time <= newest.time { return .older }
         if newest.isTied { return .conflict }
+        // Few authors do not know all of this device's log.
+        if part.context[device].time < ownTime {
+            let inserted = try StateCodec.decodeInsertion(state.stamps) { try devices.device($0) }
+            if part.isUnaware(of: inserted, by: device) { return .conflict }
+        }
         let known = Stamp(time: newest.time, device: try devices.device(newest.device))
         return known.device == deletion.device || part.context.includes(known) ? nil : .conflict
     }
