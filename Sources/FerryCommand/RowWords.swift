@@ -10,12 +10,25 @@ enum RowWords {
 
     static func key(_ key: [FieldValue]) -> String { key.map(\.text).joined(separator: ", ") }
 
-    /// A value on a single line.
-    static func value(_ value: FieldValue, limit: Int = 60) -> String { Wording.oneLine(value.text, limit: limit) }
+    /// A value on a single line, cut off if too long.
+    static func value(_ value: FieldValue, limit: Int = 60) -> String {
+        Wording.oneLine(start(of: value), limit: limit)
+    }
+
+    /// The text of a value, or of the first part of a long one: more than any line shows.
+    private static func start(of value: FieldValue) -> String {
+        switch value {
+        case .text(let bytes) where bytes.count > maximumBytes: FieldValue.text(bytes.prefix(maximumBytes)).text
+        case .blob(let bytes) where bytes.count > maximumBytes: FieldValue.blob(bytes.prefix(maximumBytes)).text
+        default: value.text
+        }
+    }
+
+    private static let maximumBytes = 16_384
 
     /// `title = One, year = 1999`, cut off if too long.
     static func values(_ values: [NamedValue], limit: Int = 60) -> String {
-        Wording.oneLine(values.map { "\($0.column) = \($0.value.text)" }.joined(separator: ", "), limit: limit)
+        Wording.oneLine(values.map { "\($0.column) = \(start(of: $0.value))" }.joined(separator: ", "), limit: limit)
     }
 
     static func time(_ milliseconds: Int64?) -> String { milliseconds.map(Wording.exactTime) ?? "before joining" }

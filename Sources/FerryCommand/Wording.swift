@@ -97,9 +97,16 @@ enum Wording {
         return "'" + word.replacing("'", with: #"'\''"#) + "'"
     }
 
+    /// The most scalars that make a character here: a letter with a dozen marks has thirteen.
+    private static let maximumScalars = 32
+
     /// The text on a single line, without a terminal's control characters, cut off at the limit.
     static func oneLine(_ text: String, limit: Int = 60) -> String {
-        let clean = String(text.unicodeScalars.map { Character($0.isControl ? .instead : $0) })
-        return clean.count <= limit ? clean : clean.prefix(limit - 1) + "…"
+        // The rest of a long text costs nothing.
+        let (most, isEndless) = limit.multipliedReportingOverflow(by: maximumScalars)
+        let start = text.unicodeScalars.prefix(isEndless ? .max : most)
+        let clean = String(String.UnicodeScalarView(start.map { $0.isControl ? .instead : $0 }))
+        let isWhole = start.endIndex == text.unicodeScalars.endIndex
+        return isWhole && clean.count <= limit ? clean : clean.prefix(limit - 1) + "…"
     }
 }

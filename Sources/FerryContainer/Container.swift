@@ -18,6 +18,8 @@ package struct Container: Sendable {
     let heads: HeadCache?
     /// A member's seal; `nil` in an open container, and before anything is known of the members.
     package let seal: (any FileSealing)?
+    /// Opened segments for a second reading; `nil` unless a database joins.
+    private(set) var opened: OpenedSegments?
 
     /// The container's ID.
     package var id: ContainerID { details.id }
@@ -28,12 +30,20 @@ package struct Container: Sendable {
 
     init(
         details: ContainerDescription, backend: any ContainerBackend, heads: HeadCache? = nil,
-        seal: (any FileSealing)? = nil
+        seal: (any FileSealing)? = nil, opened: OpenedSegments? = nil
     ) {
         self.details = details
         self.backend = backend
         self.heads = heads
         self.seal = seal
+        self.opened = opened
+    }
+
+    /// The same container, with the memory of opened segments for a second reading.
+    package func remembering(_ opened: OpenedSegments?) -> Container {
+        var container = self
+        container.opened = opened
+        return container
     }
 
     /// Creates an open container in a folder; as `create(at:describedBy:fileSystem:random:)`.
@@ -244,7 +254,11 @@ package struct Container: Sendable {
         _ file: SegmentFile, of device: DeviceID
     ) throws -> (bytes: [UInt8], epoch: EpochID?)? {
         let path = Self.segmentsDirectory(of: device) + "/" + file.fileName
-        return try readFile(path, .segment, of: device) { file.name.matches($0) }.map { ($0.content, $0.epoch) }
+        if let known = opened?.take(path) { return (known.content, known.epoch) }
+        let found = try readFile(path, .segment, of: device) { file.name.matches($0) }
+        guard let found else { return nil }
+        if isSealed { opened?.keep(path, found) }
+        return (found.content, found.epoch)
     }
 
     /// The place of a segment or of a copy, for messages.

@@ -34,6 +34,9 @@ package struct DatabaseFiles: Sendable {
     /// The path of a file; empty for a database in memory, which has no such files.
     package func path(_ suffix: Suffix) -> String { database.isEmpty ? "" : database + suffix.rawValue }
 
+    /// True for the name of a directory with the bytes of some database's contents.
+    package static func isContentDirectory(_ name: String) -> Bool { name.hasSuffix(Suffix.content.rawValue) }
+
     /// Where earlier versions of Ferry kept the file, for a database under the name of a symbolic link; `nil` without such a link.
     package func pathBesideLink(_ suffix: Suffix) -> String? {
         isLink ? given + suffix.rawValue : nil

@@ -17,6 +17,8 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         case done
         /// Somebody is at the file: the next pass plans anew.
         case later
+        /// As `later`: a program has the file open for writing.
+        case inUse(DiskPath)
         /// The bytes are not on this device.
         case missing(DiskScan.Left)
         /// The disk has no room for the document, or the system refuses the change.
@@ -90,8 +92,8 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
                 continue
             }
             if replaced > Self.maximumReplacedBytes { break }
-            if case .replace(let key, _) = step, let old = known[key], try !isAtRest(old) {
-                outcomes.append(.later)
+            if case .replace(let key, _) = step, let old = known[key], let outcome = try unrest(old) {
+                outcomes.append(outcome)
                 continue
             }
             guard case .success(let source) = try base.source(of: item.content) else {
@@ -152,6 +154,9 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         switch outcome {
         case .done: count(step, &report)
         case .later: report.waiting += 1
+        case .inUse(let path):
+            report.waiting += 1
+            report.keep(StuckItem(path.text, .writing))
         case .missing(let left):
             report.missing += 1
             report.left.append(left)
@@ -217,9 +222,10 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         }
     }
 
-    /// Whether a file has the stamp of the file's entry, and nobody writes to the file.
-    private func isAtRest(_ entry: MirrorEntry) throws -> Bool {
-        try disk.item(at: entry.path)?.stamp == entry.stamp && !disk.isOpenForWriting(entry.path)
+    /// The outcome of a step for a file that was changed since the entry, or has a writer; `nil` for a file at rest.
+    private func unrest(_ entry: MirrorEntry) throws -> Outcome? {
+        guard try disk.item(at: entry.path)?.stamp == entry.stamp else { return .later }
+        return try disk.isOpenForWriting(entry.path) ? .inUse(entry.path) : nil
     }
 
     // MARK: Files
@@ -254,9 +260,9 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
         _ old: MirrorEntry, _ item: WantedItem, _ known: inout [MirrorKey: MirrorEntry], _ notes: inout OutflowNotes
     ) throws -> Outcome {
         let out = WorkName.out(item.key.document, old.version, item.version)
-        guard try isAtRest(old) else {
+        if let outcome = try unrest(old) {
             try disk.removeWork(out)
-            return .later
+            return outcome
         }
         guard let written = try disk.item(at: DiskPath.work.appending(out)) else { return .later }
         do {
@@ -300,10 +306,8 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
     private func remove(
         _ entry: MirrorEntry, _ known: inout [MirrorKey: MirrorEntry], _ notes: inout OutflowNotes
     ) throws -> Outcome {
-        guard try isAtRest(entry) else {
-            // A missing file needs no more steps: the next pass finds no file.
-            return .later
-        }
+        // A missing file needs no more steps: the next pass finds no file.
+        if let outcome = try unrest(entry) { return outcome }
         let out = WorkName.out(entry.key.document, entry.version, nil)
         guard try disk.rename(entry.path, to: DiskPath.work.appending(out)) else { return .later }
         notes.forget(entry.key, &known)
@@ -316,7 +320,7 @@ struct MirrorOutflow<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source == Ba
     ) throws -> Outcome {
         // A file new there since the plan belongs to a different document, or to a person.
         guard let entry = known[key], let before = try presentItem(entry) else { return .later }
-        if entry.kind == .file, try disk.isOpenForWriting(entry.path) { return .later }
+        if entry.kind == .file, try disk.isOpenForWriting(entry.path) { return .inUse(entry.path) }
         guard try disk.rename(entry.path, to: path) else { return .later }
         var moved = [entry]
         if entry.kind == .folder { moved += known.values.filter { $0.path.isBelow(entry.path) } }

@@ -125,6 +125,8 @@ package struct MirrorPass<Disk: MirrorDisk, Base: MirrorBase> where Disk.Source 
             for item in items where !read.contains(item.path) && !journaled.contains(item.path) {
                 if let reason = try disk.waitReason(item.path) {
                     report.left.append(.init(path: item.path.text, reason: reason))
+                } else if try disk.isOpenForWriting(item.path) {
+                    report.keep(StuckItem(item.path.text, .writing))
                 }
             }
         }

@@ -116,6 +116,7 @@ package struct MirrorReport: Sendable {
 
     /// Notes something that cannot be brought into step.
     mutating func keep(_ item: StuckItem) {
+        if stuck.contains(item) { return }
         stuck.append(item)
         left.append(DiskScan.Left(path: item.path, reason: item.reason.words))
     }

@@ -12,6 +12,8 @@ package struct StuckItem: Codable, Hashable, Sendable {
         case untaken
         /// The file is a database whose last rows lie in a journal beside it: in use, or left by a program that died.
         case inUse
+        /// A program has the file open for writing: the file is neither taken nor replaced before the program closes it.
+        case writing
         /// The document is not written: the mirror's disk has no room for it.
         case unwritten
         /// The file is not written, moved or removed: the system refuses the change.
@@ -28,6 +30,7 @@ package struct StuckItem: Codable, Hashable, Sendable {
             case .inUse:
                 "it is a database in use, or a program that died left its journal: it is taken once a program has opened and closed it; "
                     + "`ferry init` keeps a database itself in step"
+            case .writing: "a program has it open for writing: it travels once the program closes it"
             case .unwritten: "there is no room for it: free some space, or raise the limit of a file's size"
             case .unchanged:
                 "the system refuses its change, so it stays as it is; give Ferry's account the right to change its folder"
@@ -38,8 +41,8 @@ package struct StuckItem: Codable, Hashable, Sendable {
     package var path: String
     package var reason: Reason
 
-    /// True where somebody should look: names outside UTF-8 stay out for good, and a database in use is mostly closed later.
-    package var needsLook: Bool { reason != .name && reason != .inUse }
+    /// True where somebody should look: names outside UTF-8 stay out for good, and a file in use is mostly closed later.
+    package var needsLook: Bool { ![.name, .inUse, .writing].contains(reason) }
 
     package init(_ path: String, _ reason: Reason) { (self.path, self.reason) = (path, reason) }
 
@@ -85,6 +88,10 @@ extension [StuckItem] {
         add([.inUse]) {
             "\(Self.count($0, "database")) in \(directory) \($0.count == 1 ? "waits" : "wait"): \(Self.list($0)). In use, or left by a "
                 + "program that died, the last rows lie in a journal beside. Opened and closed by a program, it travels."
+        }
+        add([.writing]) {
+            "\(Self.count($0, "file")) in \(directory) \($0.count == 1 ? "waits" : "wait"): \(Self.list($0)). A program has "
+                + "\($0.count == 1 ? "it" : "them") open for writing. The changes travel once the program closes the file."
         }
         add([.unwritten]) {
             "There is no room in \(directory) for \(Self.some($0)). All other documents go on; free some space there."

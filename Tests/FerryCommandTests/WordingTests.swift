@@ -64,6 +64,23 @@ final class WordingTests: XCTestCase {
     func testControlCharactersNeverReachTheTerminal() {
         XCTAssertEqual(Wording.oneLine("a\u{1B}[31m\nb"), "a�[31m�b")
         XCTAssertEqual(Wording.oneLine("abcdef", limit: 4), "abc…")
+        XCTAssertEqual(Wording.oneLine("abcd", limit: 4), "abcd")
+    }
+
+    /// A line shows the start alone, so the rest of a value is never looked at.
+    func testTheStartOfALongValueIsAsOfTheWhole() {
+        let marks = "e" + String(repeating: "\u{301}", count: 5000)
+        for text in [
+            String(repeating: "ü€😀", count: 30_000), marks, "a\u{7}" + marks, String(repeating: "x", count: 16_385),
+        ] {
+            let shown = RowWords.value(.text(text), limit: 8)
+            XCTAssertTrue(shown.hasSuffix("…"), shown)
+            XCTAssertLessThanOrEqual(shown.count, 8)
+            XCTAssertEqual(shown.unicodeScalars.first, text.unicodeScalars.first)
+        }
+        let blob = [UInt8](repeating: 0xAB, count: 100_000)
+        XCTAssertEqual(RowWords.value(.blob(blob[...]), limit: 8), "x'ababa…")
+        XCTAssertEqual(RowWords.values([NamedValue(column: "b", value: .blob(blob[...]))], limit: 8), "b = x'a…")
     }
 
     func testNoNameReachesATerminalWithCharactersThatItObeys() {

@@ -68,6 +68,22 @@ final class SealedSimulationTests: XCTestCase {
         XCTAssertEqual(outcome.tally.counts["thieves that kept a key"], 1)
     }
 
+    /// Two members remove each other while they are apart. The one that is alone remembers its deletion until its return.
+    func testAMemberThatIsAloneAndRemovedItselfSendsItsDeletionAgain() throws {
+        let outcome = try Simulation.run(Simulation.Plan(seed: 202_612_000_814, steps: 40, only: [5, 13, 18, 20, 29]))
+        XCTAssertEqual(outcome.problems, [])
+        XCTAssertEqual(outcome.tally.counts["came back"], 2)
+    }
+
+    /// A clone and its original use the same number, with a large value that both have. The original removes its segment and the value, so
+    /// the clone's segment proves nothing but the clone.
+    func testACloneWhoseSegmentLostItsLargeValueIsNoticed() throws {
+        let steps = [1, 2, 8, 17, 19, 20, 25, 26, 27, 29, 30, 38]
+        let outcome = try Simulation.run(Simulation.Plan(seed: 202_612_001_015, steps: 40, only: Set(steps)))
+        XCTAssertEqual(outcome.problems, [])
+        XCTAssertEqual(outcome.tally.counts["cloned"], 1)
+    }
+
     /// A copy without a key knows no devices, and retires none.
     func testACopyWithoutAKeyRetiresNobody() throws {
         let plan = Simulation.Plan(seed: 114, steps: 40, only: [19, 28], sealed: true)

@@ -122,10 +122,23 @@ extension Replica {
         }
         // Nothing is kept for a device that is out.
         let gone = try devicesThatAreOut()
-        if !gone.isEmpty { present.removeAll { gone.contains($0.id) } }
-        return (
-            DeviceActivity(own: identity.device, records: present, heads: look.heads, now: now, retention), notes
-        )
+        let out = present.filter { gone.contains($0.id) }
+        if !out.isEmpty { present.removeAll { gone.contains($0.id) } }
+        var activity = DeviceActivity(own: identity.device, records: present, heads: look.heads, now: now, retention)
+        activity.remembersDeletions = try mayBeRemoved(by: out, reading, now)
+        return (activity, notes)
+    }
+
+    /// True if a member that was removed lately may have removed this device at the same time. Then this device's log may not count, and
+    /// after its return (`ferry enrol`) the device must be able to send its deletions again.
+    private func mayBeRemoved(by out: [DeviceRecord], _ reading: StoreSummary, _ now: Int64) throws -> Bool {
+        if out.isEmpty { return false }
+        guard let removed = try rosterWithKey()?.removed else { return false }
+        let former = supersededDevices(reading)
+        return out.contains { record in
+            guard let heard = record.heardMilliseconds, removed[record.id] != nil else { return false }
+            return !former.contains(record.id) && now.milliseconds(since: heard) <= retention.silentAfterMilliseconds
+        }
     }
 
     /// Saves the news of a look at the container.

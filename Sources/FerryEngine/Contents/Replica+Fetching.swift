@@ -249,7 +249,7 @@ extension Replica {
             } else if try HeldContent.isHeld(path) || !shelf.evict(content) {
                 left.append((content, FerryError(.busy, "Somebody reads it. Try again when it is closed.", path: path)))
             } else {
-                try store.noteContentStates { try $0.setWhole(false, content) }
+                try store.noteContentStates { try $0.setEvicted(content) }
                 evicted.append(content)
                 bytes += row.byteCount
             }

@@ -89,6 +89,7 @@ struct JoinAttempt {
                 throw error
             }
         }
+        replica.opened.withLock { $0 = nil }
         if isPublishing { try place.enrolment?.end(container) }
         let status = try store.status()
         let compared =
@@ -130,6 +131,8 @@ struct JoinAttempt {
     private func newReplica(of store: Store) throws -> Replica {
         let replica = try Replica(store, environment: environment)
         replica.goOn(with: container)
+        place.opened.beginSecondReading()
+        replica.opened.withLock { $0 = place.opened }
         return replica
     }
 

@@ -11,6 +11,8 @@ struct JoinPlace {
     let enrolment: Enrolment?
     /// The known members of a sealed container.
     let membership: Membership?
+    /// The segments opened for their schemas, which the first sync replays.
+    let opened = OpenedSegments()
 
     /// Opens a container.
     /// - Throws: `keyMissing` for a sealed container without an enrolment; `enrolmentPending` while nobody has let the device in;
@@ -36,7 +38,7 @@ struct JoinPlace {
         let (state, known) = try enrolment.admission()
         guard case .admitted = state, enrolment.container == plain.id else { throw Enrolment.pending(path) }
         membership = known
-        container = try plain.sealed(by: known.seal())
+        container = try plain.sealed(by: known.seal()).remembering(opened)
     }
 
     /// Opens a sealed container for a dry run, with a membership known to nobody else.

@@ -67,7 +67,8 @@ extension Replica {
     func plainContainer() throws -> Container {
         do {
             return try Container.open(
-                place(), expecting: ContainerPin(id: identity.container, genesis: identity.genesis), heads: heads)
+                place(), expecting: ContainerPin(id: identity.container, genesis: identity.genesis), heads: heads
+            ).remembering(opened.withLock { $0 })
         } catch let error as FerryError
             where [.containerMissing, .containerEmpty, .containerMismatch].contains(error.code)
         {

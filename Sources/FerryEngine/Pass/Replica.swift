@@ -22,6 +22,8 @@ public final class Replica: Sendable {
     /// The last opened remote place of the container, and the place's text.
     let openPlace = Locked<(text: String, backend: any ContainerBackend)?>(nil)
     let heads: HeadCache
+    /// The segments opened by a join before its first sync; `nil` otherwise.
+    let opened = Locked<OpenedSegments?>(nil)
     /// The bytes of contents beside the database.
     package let shelf: ContentShelf
     /// The content fetcher's knowledge from the last scan.
@@ -196,7 +198,8 @@ public final class Replica: Sendable {
     func reader(_ container: Container, _ reading: StoreSummary) throws -> LogReader {
         LogReader(
             container: container, device: identity.device, ends: try logEnds(), former: reading.formerDevices,
-            ended: try endedDevices(reading), retired: reading.retired, room: availableBytes)
+            unforked: try unforked(reading), ended: try endedDevices(reading), retired: reading.retired,
+            room: availableBytes)
     }
 
     /// The free bytes of the database's disk; `nil` if unknown.

@@ -26,6 +26,8 @@ struct DeviceActivity {
     let own: DeviceID
     /// All other devices, in the order of their IDs.
     let peers: [Peer]
+    /// True: no deletion is forgotten for now.
+    var remembersDeletions = false
 
     /// - Parameters:
     ///   - records: the store's records, with `notes` included.
@@ -177,11 +179,12 @@ struct DeviceActivity {
     ///   - late: for each device with backdated changes, a sequence; below this sequence nothing is stable.
     ///   - shared: the part of a position that this device shares, where a log is forked.
     /// - Returns: `nil` if unknown: a counted device's head is unreadable, or announces changes of its own not replayed
-    ///   here.
+    ///   here. Also `nil` while no deletion is forgotten (`remembersDeletions`).
     func stableVector(
         _ vector: VersionVector, logStart: UInt64, late: [DeviceID: UInt64],
         shared: (DeviceID, LogPosition) throws -> LogPosition
     ) rethrows -> VersionVector? {
+        if remembersDeletions { return nil }
         let counted = peers.filter { $0.state == .active || !isLeftBehind($0, logStart: logStart) }
         for peer in counted {
             guard let head = peer.head, head.position.sequence <= vector[peer.record.id].sequence else { return nil }

@@ -54,57 +54,82 @@ extension Replica {
             let known = Set(try store.branchesTakenIn(of: device))
             if files.allSatisfy({ known.contains($0.fileName) }) { continue }
             let log = try ForkedLog(files, of: device, container, readThrough: ends(of: device))
-            // Incomplete files are not recorded: they are examined again.
-            if log.read.isSubset(of: known) { continue }
-            if log.isForked {
+            // Incomplete files are not recorded by name: they are examined again.
+            let unknown = Set(log.withoutParts.map { "\($0) without parts" }).subtracting(known)
+            if unknown.isEmpty, log.read.isSubset(of: known) { continue }
+            if log.isForked || !unknown.isEmpty {
                 do {
+                    // Where the content of a branch is gone, this device may be the only one with the content.
                     let sent = try store.mergeBranches(
-                        log.changesets, of: device, after: log.common,
-                        isForkCertain: log.fork != nil, encode: segmentEncoding(for: identity))
+                        log.changesets, of: device, after: unknown.isEmpty ? log.common : .none,
+                        isForkCertain: unknown.isEmpty && log.fork != nil, encode: segmentEncoding(for: identity))
                     isNews = isNews || sent > 0
                 } catch let error as FerryError where error.mayConcernOneLog(besides: identity.device) {
                     // A nonsensical branch is not sent again, and stops no device.
                     continue
                 }
             }
-            try store.recordMergedBranches(log.read.union(known).sorted(), of: device)
+            try store.recordMergedBranches(log.read.union(known).union(unknown).sorted(), of: device)
         }
         return isNews
     }
 
     /// Sends what this device has read of branches that the container has lost. The database of a log and the container were set back
-    /// together, and the database has a new ID (`foreignPositions`). Then only readers have the lost branch.
+    /// together, and the database has a new ID (`foreignPositions`). Then only readers have the lost branch. Or this database wrote the
+    /// branch under a former ID, and the container never got the files.
     ///
-    /// The file at this device's position proves the loss: the file is of another branch, or follows another branch.
+    /// The file at this device's position proves the loss: the file is of another branch, or follows another branch. If the author of that
+    /// other branch knows the successor and keeps the ID, or is retired, nobody sends the branch again. Then the log is read from the
+    /// beginning.
     /// - Returns: true if there is something new to publish.
     func sendLostBranches(_ container: Container, _ heads: [DeviceID: Head]) throws -> Bool {
         let reading = try store.reading()
         let successors = Successors(heads, self: identity.device, reading.formerDevices)
-        let own = Set(reading.formerDevices.map(\.device)).union([identity.device])
+        let formerIDs = Set(reading.formerDevices.map(\.device))
+        let own = formerIDs.union([identity.device]).subtracting(try unforked(reading))
         var isNews = false
         for (device, known) in successors.all.sorted(by: { $0.key < $1.key }) where !own.contains(device) {
             let position = reading.vector[device].sequence
             guard position > 0, let checksum = reading.checksums[device] else { continue }
             let end = LogEnd(sequence: position, checksum: checksum)
-            // The author of this branch has sent everything again.
-            if known.values.contains(where: { $0.end == end }) { continue }
+            let isSentAgain = known.values.contains { $0.end == end }
+            // Of two copies, both have new IDs.
+            if isSentAgain, known.count > 1 { continue }
             do {
-                let examined = try store.branchesTakenIn(of: device)
+                var examined = try store.branchesTakenIn(of: device)
                 let place = try PlaceInLog(
                     end, of: device, container, head: heads[device], examined: Set(examined))
-                if place.news.isEmpty { continue }
-                if place.isContradicted {
+                // What this database wrote under a former ID may still be in another folder, and a snapshot stands for the files.
+                if place.endsBefore, formerIDs.contains(device) { continue }
+                if place.isContradicted, !isSentAgain {
                     let sent = try store.mergeBranches(
                         [], of: device, after: .none, isForkCertain: false, encode: segmentEncoding(for: identity))
                     isNews = isNews || sent > 0
                 }
-                try store.recordMergedBranches(examined + place.news, of: device)
+                if !place.news.isEmpty {
+                    examined += place.news
+                    try store.recordMergedBranches(examined, of: device)
+                }
+                let keepsID = known.keys.allSatisfy { heads[device]?.acknowledgements[$0] != nil }
+                if known.count == 1, keepsID || reading.retired.contains(device), examined.contains(place.otherBranch) {
+                    try store.readAnew(device)
+                }
             } catch let error as FerryError where error.concernsOneFile {
                 // Readers of the log report the file.
                 continue
             }
         }
         return isNews
+    }
+
+    /// This database's former IDs without a known fork at the renewal. Another branch that turns up is unknown to this database, and its
+    /// author may write on.
+    func unforked(_ reading: StoreSummary) throws -> Set<DeviceID> {
+        try Set(
+            reading.formerDevices.map(\.device).filter { device in
+                guard reading.forkedLogs.contains(device) else { return true }
+                return try store.branchesTakenIn(of: device).contains(where: PlaceInLog.isNote)
+            })
     }
 
     /// Marks the changesets written by this database under a previous identity. If another copy wrote under that ID too, this
@@ -190,19 +215,28 @@ extension Replica {
 struct PlaceInLog {
     /// True if the container has another branch there, or a log that ends before.
     private(set) var isContradicted = false
+    /// True if the log in the container ends before.
+    private(set) var endsBefore = false
+    /// The note that the container has another branch there, and no file of this one.
+    let otherBranch: String
     /// The notes of what was examined now, for later looks.
     private(set) var news: [String] = []
+
+    /// True if an entry among the merged files (`Store.branchesTakenIn`) is such a note.
+    static func isNote(_ entry: String) -> Bool { entry.contains(" beside ") }
 
     /// - Parameters:
     ///   - end: the last changeset that the reader has of the log.
     ///   - head: the log's head, if readable.
     ///   - examined: the notes of former looks.
     init(_ end: LogEnd, of device: DeviceID, _ container: Container, head: Head?, examined: Set<String>) throws {
+        otherBranch = "other branch beside \(end.sequence) \(end.checksum)"
         let listed = try container.segmentFiles(of: device)
         let files = listed.filter { $0.name.last == end.sequence || $0.name.first == end.sequence + 1 }
         func note(_ name: String) -> String { "\(name) beside \(end.sequence)" }
         let furthest = max(listed.map(\.name.last).max() ?? 0, head?.position.sequence ?? 0)
         if furthest < end.sequence {
+            endsBefore = true
             news = [note("end \(furthest)")].filter { !examined.contains($0) }
             isContradicted = !news.isEmpty && head != nil
             return
@@ -217,6 +251,7 @@ struct PlaceInLog {
             isOnBranch = isOnBranch || checksum == end.checksum
         }
         isContradicted = !news.isEmpty && !isOnBranch
+        if isContradicted && !ForkedLog.overlap(listed.map(\.name)) { news.append(otherBranch) }
     }
 }
 
@@ -224,6 +259,8 @@ struct PlaceInLog {
 struct ForkedLog {
     /// The names of the readable files.
     private(set) var read: Set<String> = []
+    /// The names of the files whose large values are missing.
+    private(set) var withoutParts: Set<String> = []
     /// The last changeset common to all branches; the time is zero if the changeset is missing.
     private(set) var common = LogPosition.none
     /// The same position, with a time before all changes of the branches. `nil` unless the branches certainly part
@@ -257,7 +294,12 @@ struct ForkedLog {
         var found: [UInt64: [OwnLog.Mark: Changeset]] = [:]
         var parts: [Part] = []
         for file in files {
-            guard let (header, decoded) = try SegmentDecoder.decoded(file, of: device, container) else { continue }
+            guard let (header, decoded) = try SegmentDecoder.decoded(file, of: device, container) else {
+                if try SegmentDecoder.decodedSchemas(file, of: device, container) != nil {
+                    withoutParts.insert(file.fileName)
+                }
+                continue
+            }
             read.insert(file.fileName)
             let marks = try decoded.map { try OwnLog.mark($0, container) }
             parts.append(Part(header: header, marks: Set(marks)))

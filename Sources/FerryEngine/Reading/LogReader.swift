@@ -29,6 +29,8 @@ struct LogReader {
     var ends = Ends()
     /// The former IDs of this device's database.
     var former: [PreviousIdentity] = []
+    /// The former IDs whose logs were a single log at the renewal (`Replica.unforked`).
+    var unforked: Set<DeviceID> = []
     /// Devices that write no more under their IDs (`Replica.endedDevices`).
     var ended: Set<DeviceID> = []
     /// Retired devices: they will not come back.
@@ -141,7 +143,10 @@ struct LogReader {
         // this device merges the branch.
         let successors = Successors(batch.heads, self: device, former)
         let superseded = ended.union(successors.all.keys)
-        batch.abandoned = superseded.filter { read.stalls[$0]?.isFork ?? false }
+        batch.abandoned = try superseded.filter {
+            guard let stall = read.stalls[$0], stall.isFork else { return false }
+            return try !isAwaited($0, successors)
+        }
         // Nothing is lost with branches that were sent again completely, even if their files are gone for good.
         batch.abandoned.formUnion(
             read.stalls.keys.filter {
@@ -154,9 +159,23 @@ struct LogReader {
         }
         for device in batch.abandoned { batch.gaps[device] = nil }
         for (device, stall) in read.stalls where !batch.abandoned.contains(device) {
-            batch.problems[device] = stall.error(of: device, isSuperseded: superseded.contains(device))
+            // Nobody expects a file of a retired device that no device has read.
+            let isRetired = retired.contains(device)
+            if isRetired, stall.isExpected, Self.furthest(of: device, in: batch.heads) < stall.sequence { continue }
+            batch.problems[device] = stall.error(of: device, isSuperseded: superseded.contains(device) && !isRetired)
         }
         return batch
+    }
+
+    /// True if somebody may still send the branch that continues a former ID's log: this database alone has a new ID, and the container has
+    /// lost what it sent. The original writes on, or has not heard of the copy yet.
+    private func isAwaited(_ peer: DeviceID, _ successors: Successors) throws -> Bool {
+        guard unforked.contains(peer), successors.all[peer]?.count == 1 else { return false }
+        do {
+            return try !ForkedLog.overlap(container.segmentFiles(of: peer).map(\.name))
+        } catch let error as FerryError where error.concernsOneFile {
+            return false
+        }
     }
 
     /// True if a segment of a former ID's log is missing, and nothing is lost with the segment. Everything behind

@@ -43,6 +43,14 @@ struct LogStall {
     /// True if the file is expected and missing, without any part of the file here.
     var isAbsence: Bool { if case .notThereYet = reason { path == nil } else { false } }
 
+    /// True if the file is missing, or cut off: the rest may still arrive.
+    var isExpected: Bool {
+        switch reason {
+        case .notThereYet, .incomplete, .placeholder: true
+        case .collected, .removed, .forked, .damagedHead, .unreadable: false
+        }
+    }
+
     // MARK: In words
 
     /// The error for people and reports.
@@ -102,7 +110,7 @@ struct LogStall {
                 + "sync writes the file anew."
         case .unreadable(let error):
             // An error of a file's bytes does not know the file's name.
-            if error.code == .fileNotThereYet, let file = error.path?.split(separator: "/").last,
+            if [.fileNotThereYet, .damagedFile].contains(error.code), let file = error.path?.split(separator: "/").last,
                 !error.message.contains(file)
             {
                 "Its file \"\(file)\": \(error.message)"

@@ -266,8 +266,11 @@ extension OwnLog {
     private mutating func read(
         _ file: SegmentFile, isOwn: Bool, _ container: Container, _ device: DeviceID
     ) throws {
-        guard let (header, changesets) = try SegmentDecoder.decoded(file, of: device, container) else { return }
-        for changeset in changesets {
+        let whole = try SegmentDecoder.decoded(file, of: device, container)
+        // A file without its parts proves nothing of this database's own changes, and still proves a copy.
+        let told = try whole == nil && !isOwn ? SegmentDecoder.decodedSchemas(file, of: device, container) : nil
+        guard let header = whole?.0 ?? told?.0 else { return }
+        for changeset in whole?.1 ?? [] {
             found[changeset.sequence, default: []].insert(try Self.mark(changeset, container))
         }
         if isOwn {

@@ -46,17 +46,18 @@ struct Undelivered {
         let successors = Successors(look.heads, self: own, reading.formerDevices)
         let superseded = try replica.endedDevices(reading).union(successors.all.keys)
         var (lacked, ambiguous): (Set<DeviceID>, Set<DeviceID>) = ([], [])
-        for head in look.heads.values {
+        for (author, head) in look.heads {
             for (device, position) in head.acknowledgements where device != own && !lacked.contains(device) {
                 let here = reading.vector[device].sequence
                 guard position.sequence > here, !look.abandoned.contains(device),
                     isOfFiles(problems[device]?.code)
                 else { continue }
                 if isAmbiguous(device, at: here, successors, reading) {
-                    // Of two branches, one was sent again under another ID. Only a contradiction shows otherwise.
+                    // Of two branches, one was sent again under another ID. Only a contradiction shows otherwise, or a log that goes on
+                    // behind a snapshot with these changes.
                     let standing = PeerStanding(
                         reading.vector, reading.tables, hasNotes: false, superseded: superseded, head)
-                    if !standing.isContradicted { continue }
+                    if !standing.isContradicted && look.gaps[author] == nil { continue }
                     ambiguous.insert(device)
                 }
                 lacked.insert(device)
@@ -141,6 +142,9 @@ struct Undelivered {
             if low >= position.sequence { continue }
             do {
                 if try !reach.leads(through: device, after: low, to: position.sequence) { kept.insert(device) }
+            } catch let error as FerryError where error.code == .damagedFile {
+                // The author writes the file again (`ferry doctor --repair`), or is gone.
+                kept.insert(device)
             } catch let error as FerryError where error.concernsOneFile {
                 // Readers of the log report the file.
                 continue

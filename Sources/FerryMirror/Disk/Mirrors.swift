@@ -185,6 +185,12 @@ package struct Mirrors: Sendable {
                 "The directory \(path) and the shared folder \(container) lie in each other. Choose another directory.",
                 path: path)
         }
+        if let contents = path.split(separator: "/").first(where: { DatabaseFiles.isContentDirectory(String($0)) }) {
+            throw FerryError(
+                .invalidArgument,
+                "The directory \(path) lies in \(contents), where Ferry keeps the bytes of a database's documents. Choose another directory.",
+                path: path)
+        }
         if let keys = replica.environment.keys.place, overlaps(keys) {
             throw FerryError(
                 .keyExposed,

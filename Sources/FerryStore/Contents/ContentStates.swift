@@ -84,6 +84,11 @@ package struct ContentStates {
         try set("whole = ?" + rest, [.integer(isWhole ? 1 : 0)], of: content)
     }
 
+    /// Records that a content went to make room. It comes back on request alone, so it counts as used here before.
+    package func setEvicted(_ content: ContentID) throws {
+        try set("whole = 0, used = coalesce(used, 0)", [], of: content)
+    }
+
     /// Records a use.
     package func setUsed(_ milliseconds: Int64, _ content: ContentID) throws {
         try set("used = ?", [.integer(milliseconds)], of: content)

@@ -120,6 +120,8 @@ package struct RowSample: Codable, Equatable, Sendable {
     fileprivate var columns: [String]
     /// A hash of each row's values, by key.
     fileprivate var hashes: [String: String]
+    /// A short hash of each row's single values, by key, in the order of `columns`; `nil` in a file of an earlier version.
+    fileprivate var fields: [String: [String]]?
 }
 
 /// Finds the rows to remember.
@@ -135,13 +137,24 @@ struct ShownKeys {
             }
             let known = Set(tracked.localColumns.map { exactKey($0.name) })
             for (key, hash) in sample.hashes {
-                guard let key = Int64(key) else { continue }
-                if !known.isSuperset(of: sample.columns.map(exactKey)) {
+                guard let number = Int64(key) else { continue }
+                let left = sample.columns.indices.filter { known.contains(exactKey(sample.columns[$0])) }
+                guard left.count < sample.columns.count else {
+                    guard let shown = try values(of: number, in: tracked, sample.columns) else { continue }
                     present += 1
-                } else if let shown = try self.hash(of: key, in: tracked, sample.columns) {
-                    present += 1
-                    if shown == hash { unchanged += 1 }
+                    if Self.hash(shown) == hash { unchanged += 1 }
+                    continue
                 }
+                // A migration renamed or dropped columns: the others tell, if they are half of them at least.
+                guard let fields = sample.fields?[key], fields.count == sample.columns.count,
+                    left.count * 2 >= sample.columns.count
+                else {
+                    present += 1
+                    continue
+                }
+                guard let shown = try values(of: number, in: tracked, left.map { sample.columns[$0] }) else { continue }
+                present += 1
+                if shown.map(Self.shortHash) == left.map({ fields[$0] }) { unchanged += 1 }
             }
         }
         return unchanged > 0 && unchanged * 4 >= present
@@ -150,13 +163,17 @@ struct ShownKeys {
     private func sample(_ found: RememberedKeys.Table, of table: TrackedTable) throws -> RowSample? {
         let keys = found.sampledKeys
         if keys.isEmpty { return nil }
-        var sample = RowSample(columns: table.localColumns.map(\.name).sorted(), hashes: [:])
-        for key in keys { sample.hashes["\(key)"] = try hash(of: key, in: table, sample.columns) }
+        var sample = RowSample(columns: table.localColumns.map(\.name).sorted(), hashes: [:], fields: [:])
+        for key in keys {
+            let values = try values(of: key, in: table, sample.columns)
+            sample.hashes["\(key)"] = values.map(Self.hash)
+            sample.fields?["\(key)"] = values?.map(Self.shortHash)
+        }
         return sample
     }
 
-    /// A hash of a row's values; `nil` without the row. Of a long value the length counts.
-    private func hash(of key: Int64, in table: TrackedTable, _ columns: [String]) throws -> String? {
+    /// A row's values in columns, as texts; `nil` without the row. Of a long value the length counts.
+    private func values(of key: Int64, in table: TrackedTable, _ columns: [String]) throws -> [String]? {
         let values = columns.map { name in
             let column = quoted(name)
             return
@@ -166,12 +183,16 @@ struct ShownKeys {
             "SELECT \((["1"] + values).joined(separator: ", ")) FROM \(table.quotedName) WHERE \(quoted(table.keyColumns[0])) = ?",
             .integer(key)
         ).first
-        return row.map { row in
-            let bytes = Array(row.dropFirst().map(\.text).joined(separator: "\0").utf8)
-            let hash: ObjectID = bytes.withUnsafeBytes { ContentHash.hash($0, in: ObjectID(high: 0, low: 0)) }
-            return hash.hex
-        }
+        return row.map { $0.dropFirst().map(\.text) }
     }
+
+    private static func hash(_ values: [String]) -> String {
+        let bytes = Array(values.joined(separator: "\0").utf8)
+        let hash: ObjectID = bytes.withUnsafeBytes { ContentHash.hash($0, in: ObjectID(high: 0, low: 0)) }
+        return hash.hex
+    }
+
+    private static func shortHash(_ value: String) -> String { String(hash([value]).prefix(8)) }
 
     func remembered(in container: ContainerID) throws -> RememberedKeys {
         var remembered = RememberedKeys(container: container)

@@ -32,6 +32,15 @@ extension Store {
         try note { try ForkedLogList.add(device, MetaTable(connection: $0)) }
     }
 
+    /// Forgets how far a device's log is replayed, and of which branch: the log is read from its beginning again. The log counts as a log with
+    /// an unknown fork position (`ForkedLogList`), so nothing replayed before is lost.
+    package func readAnew(_ device: DeviceID) throws {
+        try note { connection in
+            try ForkedLogList.add(device, MetaTable(connection: connection))
+            try DeviceTable(connection).set(.init(), of: device)
+        }
+    }
+
     /// The files of a device's log present at the last search for branches, and the snapshots read for them; empty
     /// before the first search.
     package func branchesTakenIn(of device: DeviceID) throws -> [String] {

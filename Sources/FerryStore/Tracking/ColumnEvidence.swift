@@ -86,7 +86,8 @@ struct ColumnEvidence {
         let reader = access.reader(of: table.id)
         let types = try UnseenTables(connection).types(of: table.id)
         let parents = present.map { parent(of: $0, local) }
-        let list = present.map { quoted($0.name) }.joined(separator: ", ")
+        // A rebuild may have dropped every column beside the key.
+        let list = present.isEmpty ? "1" : present.map { quoted($0.name) }.joined(separator: ", ")
         let query = "SELECT \(list) FROM \(table.quotedName) WHERE \(table.keyCondition(first: 1))"
         let defaults = try present.map(value(ofDefault:))
         var samples: [ColumnMatch.Sample] = []

@@ -101,6 +101,19 @@ final class DocumentStoreStoryTests: XCTestCase {
         XCTAssertEqual(evicted, bytes.count)
     }
 
+    /// The device that added a document may let the bytes go, as every device may.
+    func testAnEvictedDocumentStaysAwayOnTheDeviceThatAddedIt() async throws {
+        let home = try TwoDocumentStores()
+        let entry = try await home.first.add(home.file(noise(200_000, seed: 2)), at: "a")
+        try home.settle()
+        let evicted = try await home.first.evict([entry.id])
+        XCTAssertEqual(evicted, 200_000)
+        try home.settle()
+        XCTAssertEqual(try home.first.document(entry.id)?.availability, .inContainer)
+        try await home.first.fetch([entry.id])
+        XCTAssertEqual(try home.first.document(entry.id)?.availability, .here)
+    }
+
     /// A program that writes an ID as something else is told of: nothing travels for such a value.
     func testAValueThatIsNoIDIsTold() async throws {
         let home = try TwoDocumentStores(count: 1)

@@ -582,4 +582,44 @@ final class MirrorFolderTests: XCTestCase {
         try FileManager.default.removeItem(atPath: home.path(0, "app.db-wal"))
         XCTAssertEqual(try home.take(0).stuck, [])
     }
+
+    /// A log that a program goes on writing is never taken, and a new version of a file that a program holds open is never written.
+    func testAFileOpenForWritingIsNamedUntilItIsClosed() throws {
+        let home = try Home()
+        try home.write(0, "a.txt", "one")
+        try home.settle()
+        let open = [("a.txt", 1), ("log", 0)].map { name, index in (home.path(index, name), index) }
+        let handles = try open.map { path, _ in
+            if !FileManager.default.fileExists(atPath: path) {
+                XCTAssertTrue(FileManager.default.createFile(atPath: path, contents: Data("first line".utf8)))
+            }
+            return try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        }
+        try home.write(0, "a.txt", "two")
+        for _ in 0..<3 { for index in 0..<2 { _ = try home.take(index) } }
+        try home.stores.settle()
+        XCTAssertEqual(try home.take(0).stuck, [StuckItem("log", .writing)])
+        XCTAssertEqual(try home.take(1).stuck, [StuckItem("a.txt", .writing)])
+        XCTAssertEqual(try home.mirrors[1].list().first?.standing.stuck, [StuckItem("a.txt", .writing)])
+        XCTAssertFalse(StuckItem("log", .writing).needsLook)
+        XCTAssertEqual(try home.files(1)["a.txt"], "one")
+        for handle in handles { try handle.close() }
+        try home.settle()
+        XCTAssertEqual(try home.files(1), ["a.txt": "two", "log": "first line"])
+        for index in 0..<2 { XCTAssertEqual(try home.take(index).stuck, []) }
+    }
+
+    /// Ferry's own files are no documents: a document's deletion would remove the bytes of another.
+    func testAMirrorLiesInNoDirectoryOfContents() throws {
+        let home = try Home()
+        let others = home.stores.folder.appendingPathComponent("other.db-ferry-content/whole")
+        try FileManager.default.createDirectory(at: others, withIntermediateDirectories: true)
+        let own = DatabaseFiles(of: home.stores.stores[0].engine.replica.store.path).path(.content)
+        try FileManager.default.createDirectory(atPath: own, withIntermediateDirectories: true)
+        for path in [own, others.path] {
+            XCTAssertThrowsError(try home.mirrors[0].add(path)) {
+                XCTAssertEqual(($0 as? FerryError)?.code, .invalidArgument)
+            }
+        }
+    }
 }

@@ -87,6 +87,35 @@ final class SetBackTests: XCTestCase {
         try assertAgreement(fleet, ["counted", "gone", "old", "sent"])
     }
 
+    /// The database alone is set back first, and goes on under a new ID. Then the folder is set back, to less than the database had sent, and
+    /// more than the backup knew.
+    func testTheDatabaseAndLaterTheFolder() throws {
+        let fleet = try backedUp()
+        try fleet.shell(0, "INSERT INTO item(name) VALUES ('sent');")
+        try fleet.settle()
+        let files = FileManager.default
+        try files.removeItem(atPath: path(fleet, "folder"))
+        try files.copyItem(atPath: fleet.containerPath, toPath: path(fleet, "folder"))
+        try fleet.shell(0, "INSERT INTO item(name) VALUES ('unread');")
+        _ = try fleet.replicas[0].sync()
+        try fleet.replicas[0].store.close()
+        for suffix in ["-wal", "-shm"] where files.fileExists(atPath: fleet.databasePath(0) + suffix) {
+            try files.removeItem(atPath: fleet.databasePath(0) + suffix)
+        }
+        try Data(contentsOf: URL(fileURLWithPath: path(fleet, "backup")))
+            .write(to: URL(fileURLWithPath: fleet.databasePath(0)), options: .atomic)
+        var retention = RetentionSettings()
+        retention.undeliveredMilliseconds = 0
+        fleet.replicas = try (0..<2).map { try Replica(path: fleet.databasePath($0), retention: retention) }
+        XCTAssertNotNil(try fleet.replicas[0].sync().renewed)
+        try fleet.shell(0, "INSERT INTO item(name) VALUES ('new');")
+        _ = try fleet.replicas[0].sync()
+        try files.removeItem(atPath: fleet.containerPath)
+        try files.moveItem(atPath: path(fleet, "folder"), toPath: fleet.containerPath)
+        for _ in 0..<6 { for replica in fleet.replicas { _ = try replica.sync() } }
+        try assertAgreement(fleet, ["counted", "gone", "new", "old", "sent", "unread"])
+    }
+
     func testTheReaderComesFirst() throws {
         let fleet = try backedUp()
         try fleet.shell(0, "INSERT INTO item(name) VALUES ('sent');")

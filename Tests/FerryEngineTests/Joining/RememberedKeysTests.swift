@@ -75,6 +75,21 @@ final class RememberedKeysTests: XCTestCase {
         }
     }
 
+    /// A migration between leaving and joining: the columns that are left prove the rows.
+    func testTheFileIsEnoughAfterARenamedColumn() throws {
+        let fleet = try fleet()
+        _ = try fleet.replicas[1].leave()
+        fleet.replicas.removeLast()
+        for device in 0...1 { try fleet.shell(device, "ALTER TABLE song RENAME COLUMN title TO name") }
+        _ = try fleet.replicas[0].sync()
+        XCTAssertEqual(try fleet.join().knownKeys, 4)
+        try fleet.settle()
+        for device in 0...1 {
+            XCTAssertEqual(try fleet.shell(device, "SELECT name FROM song ORDER BY 1"), "of A\nof B\n")
+        }
+        try fleet.assertSound()
+    }
+
     /// An app switches its sync off, and on again.
     func testAnAppThatLeavesAndOpensAgainHasEachRowOnce() async throws {
         let fleet = try fleet()

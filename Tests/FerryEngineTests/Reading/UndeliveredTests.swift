@@ -107,6 +107,41 @@ final class UndeliveredTests: XCTestCase {
         try world.assertAgreement("four|\none|new\nthree|\na\n")
     }
 
+    /// The lost device's file is damaged, and nobody is left to write the file again.
+    func testADamagedFileOfALostDeviceIsReplacedByASnapshot() throws {
+        let world = try World()
+        try world.write("INSERT INTO item(name) VALUES ('four');")
+        try world.other.exchange()
+        _ = try world.fleet.replicas[1].sync()
+        let device = world.lost.identity.device
+        let container = try Container.open(at: world.fleet.containerPath, fileSystem: PosixFileSystem())
+        let file = try XCTUnwrap(container.segmentFiles(of: device).last)
+        let path = container.path(of: file, device)
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        bytes[bytes.count / 2] ^= 1
+        try bytes.write(to: URL(fileURLWithPath: path))
+        XCTAssertEqual(try world.fleet.replicas[0].sync().waiting.map(\.code), ["damagedFile"])
+        try world.syncWithoutPatience()
+        try world.assertAgreement("four|\none|\nthree|\ntwo|\n")
+        XCTAssertEqual(try world.snapshots(), 1)
+    }
+
+    /// A device goes, and its last file never arrives. Once somebody has retired the device, nothing is expected any more.
+    func testAFileOfARetiredDeviceThatNobodyHasIsNoLongerAwaited() throws {
+        let world = try World()
+        try world.write("INSERT INTO item(name) VALUES ('four');")
+        let device = world.lost.identity.device
+        let there = try Container.open(at: world.other.path, fileSystem: PosixFileSystem())
+        let file = try XCTUnwrap(there.segmentFiles(of: device).last)
+        try FileManager.default.removeItem(atPath: there.path(of: file, device))
+        try world.other.exchange()
+        let former = try world.fleet.replicas[0].sync().waiting
+        XCTAssertEqual(former.map(\.code), ["fileNotThereYet"])
+        try world.fleet.replicas[0].retire(device.description)
+        try world.sync()
+        try world.assertAgreement("one|\nthree|\ntwo|\n")
+    }
+
     func testTheSnapshotThatStandsForLostFilesIsPublishedOnce() throws {
         let world = try World.afterGivingARow(to: 1)
         try world.syncWithoutPatience()

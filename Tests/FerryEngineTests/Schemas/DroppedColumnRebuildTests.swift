@@ -70,6 +70,30 @@ final class DroppedColumnRebuildTests: XCTestCase {
         }
     }
 
+    /// Only the key is left: no column shows what was written.
+    func testARebuildMayDropTheLastColumnBesideTheKey() throws {
+        let link = """
+            CREATE TABLE link(a INTEGER NOT NULL, b INTEGER NOT NULL, w REAL DEFAULT 1.5, PRIMARY KEY(a, b));
+            INSERT INTO link VALUES (1, 2, 2.5), (1, 3, 3.5);
+            """
+        let rebuild = """
+            BEGIN; CREATE TABLE q(a INTEGER NOT NULL, b INTEGER NOT NULL, PRIMARY KEY(a, b));
+            INSERT INTO q SELECT a, b FROM link; DROP TABLE link; ALTER TABLE q RENAME TO link; COMMIT;
+            """
+        let fleet = try Fleet.two(link)
+        try fleet.settle()
+        try fleet.shell(1, rebuild + "DELETE FROM link WHERE b = 3; INSERT INTO link VALUES (1, 4);")
+        _ = try fleet.replicas[1].sync()
+        try fleet.shell(0, "UPDATE link SET w = 9 WHERE b = 2; INSERT INTO link VALUES (1, 5, 5.5);")
+        _ = try fleet.replicas[0].sync()
+        try fleet.shell(0, rebuild)
+        try fleet.settle()
+        for device in 0...1 {
+            XCTAssertEqual(try fleet.shell(device, "SELECT * FROM link ORDER BY 1, 2"), "1|2\n1|4\n1|5\n")
+        }
+        try fleet.assertSoundAndInStep()
+    }
+
     /// An old log has lost its beginning to a snapshot.
     func testTheFormerValueIsFoundInASnapshot() throws {
         for _ in 0..<4 {
