@@ -107,6 +107,7 @@ struct StatusPage {
                 style.yellow("\(Wording.count(found.conflicts, "document has", "documents have")) rival versions;")
                     + " `ferry documents conflicts` shows them.")
         }
+        if let strange = found.strangeSentence { lines.append(style.yellow(strange)) }
         return lines
     }
 

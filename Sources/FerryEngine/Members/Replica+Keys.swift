@@ -162,6 +162,18 @@ extension Replica {
                 + "`ferry keys … renew` gives it new keys.", path: store.path)
     }
 
+    /// The first record of the membership that a membership replaced on this device; `nil` if none is known to be earlier. A folder that was
+    /// set back shows an earlier membership, and a device may enrol there: then the membership that the device leaves is the later one.
+    private func membershipReplaced(by membership: Membership) throws -> RecordHash? {
+        guard let known = identity.genesis, known != membership.genesis else { return try store.formerGenesis() }
+        for stored in try store.records() where stored.hash == known {
+            let founding = try MemberRecord(decoding: stored.bytes, container: identity.container)
+            let isLater = membership.records[membership.genesis].map { founding.milliseconds > $0.milliseconds }
+            return isLater ?? false ? nil : known
+        }
+        return known
+    }
+
     /// Makes this database the device of an enrolment: for a database with the key elsewhere, or with a device that is
     /// out. Changes that nobody has are sent again under the new ID.
     /// - Throws: `enrolmentPending` while nobody has let the device in; `containerMismatch` for a different container's
@@ -195,7 +207,7 @@ extension Replica {
             }
             let published = try publishedLog(of: former, membership.roster, container)
             let waiting = try handOnEpochsOfContents(&membership)
-            let replaced = try identity.genesis == membership.genesis ? store.formerGenesis() : identity.genesis
+            let replaced = try membershipReplaced(by: membership)
             var sentAgain = try store.becomeNewDevice(
                 enrolment.device, published: published, fingerprint: fingerprint,
                 membership: .init(sealed: SealedBeginning(membership, waiting: waiting, former: replaced)),

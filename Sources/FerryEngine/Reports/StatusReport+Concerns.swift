@@ -156,7 +156,7 @@ extension StatusReport.Documents {
     }
 
     /// What is wrong with the values of columns with attachments; `nil` if they are all IDs.
-    var strangeSentence: String? {
+    package var strangeSentence: String? {
         guard let strangeValues, let strangeColumn else { return nil }
         return
             "\(strangeValues == 1 ? "1 value is no ID" : "\(strangeValues) values are no IDs") of a content, in \(strangeColumn) first, so no "

@@ -240,6 +240,34 @@ final class MovedMembershipTests: XCTestCase {
         try assertMended(home, .containerMismatch)
     }
 
+    /// The folder showed the former membership, and a device enrolled there. The membership that the device left is the later one, so nobody
+    /// calls it set back, and the device mends nothing with what it has.
+    func testADeviceThatEnrolledInTheFormerMembershipMendsNothing() throws {
+        let home = try twoDevices()
+        let backup = try home.allFiles()
+        let recovery = try XCTUnwrap(home.recovery)
+        home.clock.advance(hours: 1)
+        _ = try home.seal(0, anew: true)
+        _ = try home.replica(1).enrol(home.begin(1, .recovery(XCTUnwrap(home.recovery))))
+        try home.settle()
+        let present = try home.container.details.sealing
+        try setBack(home, to: backup)
+        try home.reopen(1)
+        _ = try home.replica(1).enrol(home.begin(1, .recovery(recovery)))
+        try home.reopen(0)
+        _ = try home.replica(0).examine(isRepairing: true)
+        XCTAssertEqual(try home.container.details.sealing, present)
+        XCTAssertThrowsError(try home.replica(1).sync()) {
+            XCTAssertEqual(($0 as? FerryError)?.code, .containerMismatch)
+            XCTAssertFalse("\($0)".contains("doctor --repair"), "\($0)")
+        }
+        _ = try home.replica(1).examine(isRepairing: true)
+        XCTAssertEqual(try home.container.details.sealing, present)
+        _ = try home.replica(1).enrol(home.begin(1, .recovery(XCTUnwrap(home.recovery))))
+        try home.write(1, "after")
+        try home.assertAgreement([0, 1], ["first", "after"], members: 3)
+    }
+
     func testADeviceOfTheFormerMembershipMendsNothing() throws {
         let home = try twoDevices()
         _ = try home.seal(0, anew: true)
