@@ -84,6 +84,13 @@ final class SealedSimulationTests: XCTestCase {
         XCTAssertEqual(outcome.tally.counts["cloned"], 1)
     }
 
+    /// A disk fails after a member has read a record and before the member keeps the record. The next look reads the record again.
+    func testARecordThatWasReadAndNotKeptIsReadAgain() throws {
+        let outcome = try Simulation.run(Simulation.Plan(seed: 202_612_002_019, steps: 40, only: [1, 32, 38]))
+        XCTAssertEqual(outcome.problems, [])
+        XCTAssertEqual(outcome.tally.counts["thieves"], 1)
+    }
+
     /// A copy without a key knows no devices, and retires none.
     func testACopyWithoutAKeyRetiresNobody() throws {
         let plan = Simulation.Plan(seed: 114, steps: 40, only: [19, 28], sealed: true)

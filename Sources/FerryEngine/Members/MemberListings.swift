@@ -61,14 +61,25 @@ final class MemberListings: Sendable {
         return reading.value == count && reading.holds(for: version)
     }
 
-    /// - Parameter version: the version before the reading.
-    func noteRead(
-        _ name: RecordName, of device: DeviceID, _ version: FileVersion?, at count: Int, _ now: Int64
-    ) {
-        guard let version else { return }
+    /// A file with a whole record.
+    struct ReadFile {
+        let name: RecordName
+        let device: DeviceID
+        /// The version before the reading.
+        let version: FileVersion?
+        /// How many records counted at the reading, or `known`.
+        let count: Int
+    }
+
+    /// Notes files whose records are known, or are kept by now.
+    func note(_ read: [ReadFile], _ now: Int64) {
         files.withLock { files in
-            let former = files[device]?[name]
-            files[device, default: [:]][name] = VersionedReading(count, version, after: former, milliseconds: now)
+            for file in read {
+                guard let version = file.version else { continue }
+                let former = files[file.device]?[file.name]
+                files[file.device, default: [:]][file.name] = VersionedReading(
+                    file.count, version, after: former, milliseconds: now)
+            }
         }
     }
 }

@@ -58,6 +58,9 @@ struct MemberReader {
         var directories: [DeviceID] = []
         /// Records that do not count yet.
         var records: [MemberRecord] = []
+        /// The files with the records that do not count yet, for `MemberListings.note`. A failure may come before the records are kept: then
+        /// the next look must read them again.
+        var read: [MemberListings.ReadFile] = []
         /// The names of all records in any directory, without damaged files.
         var present: Set<RecordName> = []
         /// Damaged files of counted records.
@@ -135,7 +138,7 @@ struct MemberReader {
                 if listings?.hasRead(name, of: device, version, at: count) != true {
                     guard let bytes = try container.readRecord(name, of: device) else { return }
                     look.records.append(try record(bytes, name, membership))
-                    listings?.noteRead(name, of: device, version, at: count, now)
+                    look.read.append(.init(name: name, device: device, version: version, count: count))
                 }
             }
             look.present.insert(name)
@@ -167,7 +170,7 @@ struct MemberReader {
         guard let bytes = try container.readRecord(name, of: device) else { return false }
         // A record may have several signatures that hold.
         if bytes != known.bytes { _ = try record(bytes, name, membership) }
-        listings?.noteRead(name, of: device, version, at: MemberListings.known, now)
+        listings?.note([.init(name: name, device: device, version: version, count: MemberListings.known)], now)
         return true
     }
 

@@ -121,14 +121,13 @@ final class MembershipMemory: Sendable {
         }
     }
 
-    /// True if a head announces unknown records for the first time.
+    /// True if a head announces unknown records that nobody has looked for.
     func isNews(_ digests: Set<[UInt8]>) -> Bool {
-        state.withLock { state in
-            let news = digests.subtracting(state.digestsLookedFor)
-            state.digestsLookedFor = digests
-            return !news.isEmpty
-        }
+        state.withLock { !digests.subtracting($0.digestsLookedFor).isEmpty }
     }
+
+    /// Notes the digests in the heads, after the look for their records has ended well.
+    func noteLook(for digests: Set<[UInt8]>) { state.withLock { $0.digestsLookedFor = digests } }
 
     /// Logs shown differently to other members. The search compares all heads with each other, so not every sync makes
     /// it.

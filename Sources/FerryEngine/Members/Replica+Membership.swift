@@ -152,6 +152,7 @@ extension Replica {
         let look = try reader.look(membership)
         let (before, count) = (membership.roster, membership.graph.count)
         try take(look.records, arePublished: true, &membership)
+        memory.listings.note(look.read, now)
         if membership.graph.count > count {
             let copies = membership.roster.members.filter { $0.value.way == .copy && before.members[$0.key] == nil }
             memory.note(copies: copies.map(\.key))
@@ -209,9 +210,13 @@ extension Replica {
         guard let membership = try membershipOfPass() else { return false }
         let digests = Set(heads.values.compactMap { $0.sealed?.knowledge.recordsDigest })
             .subtracting([membership.knowledge.recordsDigest])
-        guard memory.isNews(digests) else { return false }
+        guard memory.isNews(digests) else {
+            memory.noteLook(for: digests)
+            return false
+        }
         let look = try learn(&container, isForced: true)
         admitted += try fulfilDuties(look, &container)
+        memory.noteLook(for: digests)
         return try membershipOfPass().map { $0.graph.count > membership.graph.count } ?? false
     }
 

@@ -152,8 +152,9 @@ struct UnseenWrites {
     }
 
     /// Forgets the insertion of a deleted row: its values are gone. If the deletion loses, a device with the values
-    /// publishes them again (`UnresolvedObjects`).
+    /// publishes them again (`UnresolvedObjects`). A row without any value beside its key has lost nothing.
     private func forgetInsertion(of former: ObjectState) throws {
+        guard former.registers.fields.contains(where: { $0 != nil }) else { return }
         var state = former
         state.registers.inserted = nil
         try objects.save(state)

@@ -135,4 +135,21 @@ final class DamagedMarkerTests: XCTestCase {
         XCTAssertFalse(report.isHealthy)
         XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: fleet.containerPath), ["devices"])
     }
+
+    /// A row without any value beside its key: nothing but the missing row tells of the deletion.
+    func testADeletionAfterARebuildOfATableWithNothingButAKey() throws {
+        for key in ["id INTEGER PRIMARY KEY", "id INTEGER PRIMARY KEY AUTOINCREMENT", "id TEXT PRIMARY KEY"] {
+            let fleet = try Fleet.two("CREATE TABLE t(\(key)); INSERT INTO t VALUES (1), (2);")
+            try fleet.settle()
+            try fleet.shell(
+                0,
+                """
+                BEGIN; CREATE TABLE q(\(key)); INSERT INTO q SELECT id FROM t; DROP TABLE t; ALTER TABLE q RENAME TO t; COMMIT;
+                DELETE FROM t WHERE id = 1;
+                """)
+            try fleet.settle()
+            for device in 0...1 { XCTAssertEqual(try fleet.shell(device, "SELECT id FROM t"), "2\n", key) }
+            try fleet.assertSoundAndInStep()
+        }
+    }
 }
