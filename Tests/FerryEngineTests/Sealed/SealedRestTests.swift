@@ -81,4 +81,20 @@ final class SealedRestTests: XCTestCase {
                 try cost(isSealed: true, isThorough: isThorough, isOneOut: true).reads, 1, "thorough: \(isThorough)")
         }
     }
+
+    /// A join reads the logs for their schemas, then replays them from what it has opened.
+    func testAJoinReadsEachSegmentOnce() throws {
+        func reads(segments: Int) throws -> Int {
+            let home = try SealedHome()
+            try home.found()
+            for number in 0..<segments {
+                try home.write(0, "row \(number)")
+                _ = try home.replica(0).sync()
+            }
+            let before = home.files.readCount
+            try home.invite(by: 0)
+            return home.files.readCount - before
+        }
+        XCTAssertEqual(try reads(segments: 9) - reads(segments: 1), 8)
+    }
 }
