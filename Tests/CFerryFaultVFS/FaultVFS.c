@@ -26,7 +26,7 @@ typedef struct {
     sqlite3_file base;
     place *place;
     ferry_disk *disk;
-    // Whether it is a new journal, whose first synchronization is its directory's too.
+    // Whether it is a journal that may be new: its first synchronization is its directory's too.
     bool syncsDirectory;
 } handle;
 
@@ -279,7 +279,10 @@ static int openWatched(handle *own, place *place, const char *path, int flags, i
     }
     own->place = place;
     own->disk = disk;
-    own->syncsDirectory = creates && flags & (SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_SUPER_JOURNAL | SQLITE_OPEN_WAL);
+    // SQLite goes by the flags, not by whether the file is new: a killed process may have made the file, and its name is not certain yet
+    // (os_unix.c, unixOpen).
+    own->syncsDirectory = flags & SQLITE_OPEN_CREATE
+                          && flags & (SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_SUPER_JOURNAL | SQLITE_OPEN_WAL);
     place->openFiles++;
     return SQLITE_OK;
 }

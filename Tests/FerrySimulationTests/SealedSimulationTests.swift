@@ -91,6 +91,15 @@ final class SealedSimulationTests: XCTestCase {
         XCTAssertEqual(outcome.tally.counts["thieves"], 1)
     }
 
+    /// A process dies with a write-ahead log that nobody synchronized, and the next process makes the log's name certain as SQLite does. A
+    /// loss of power brings no older log back then.
+    func testALogThatADeadProcessMadeIsNotReplacedByAnOlderOne() throws {
+        let plan = Simulation.Plan(seed: 202_612_002_736, steps: 40, only: [4, 5, 12, 13, 14, 29])
+        let outcome = try Simulation.run(plan)
+        XCTAssertEqual(outcome.problems, [])
+        XCTAssertEqual(outcome.tally.counts["crashed in the database"], 1)
+    }
+
     /// A copy without a key knows no devices, and retires none.
     func testACopyWithoutAKeyRetiresNobody() throws {
         let plan = Simulation.Plan(seed: 114, steps: 40, only: [19, 28], sealed: true)
