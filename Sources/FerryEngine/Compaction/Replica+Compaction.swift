@@ -136,8 +136,8 @@ extension Replica {
         guard let removed = try rosterWithKey()?.removed else { return false }
         let former = supersededDevices(reading)
         return out.contains { record in
-            guard let heard = record.heardMilliseconds, removed[record.id] != nil else { return false }
-            return !former.contains(record.id) && now.milliseconds(since: heard) <= retention.silentAfterMilliseconds
+            record.heardMilliseconds != nil && removed[record.id] != nil && !former.contains(record.id)
+                && !DeviceActivity.isSilent(record, now, retention)
         }
     }
 

@@ -166,12 +166,11 @@ extension Replica {
     /// set back shows an earlier membership, and a device may enrol there: then the membership that the device leaves is the later one.
     private func membershipReplaced(by membership: Membership) throws -> RecordHash? {
         guard let known = identity.genesis, known != membership.genesis else { return try store.formerGenesis() }
-        for stored in try store.records() where stored.hash == known {
-            let founding = try MemberRecord(decoding: stored.bytes, container: identity.container)
-            let isLater = membership.records[membership.genesis].map { founding.milliseconds > $0.milliseconds }
-            return isLater ?? false ? nil : known
-        }
-        return known
+        guard let stored = try store.records().first(where: { $0.hash == known }),
+            let present = membership.records[membership.genesis]
+        else { return known }
+        let founding = try MemberRecord(decoding: stored.bytes, container: identity.container)
+        return founding.milliseconds > present.milliseconds ? nil : known
     }
 
     /// Makes this database the device of an enrolment: for a database with the key elsewhere, or with a device that is

@@ -43,12 +43,15 @@ struct DeviceActivity {
             let record = present[place]
             let head = heads[record.id]
             var state = State.active
-            if let heard = record.heardMilliseconds, now.milliseconds(since: heard) > settings.silentAfterMilliseconds {
-                state = .silent
-            }
+            if Self.isSilent(record, now, settings) { state = .silent }
             if Self.retirement(record, head, told: record.retiredMilliseconds) != nil { state = .retired }
             return Peer(record: record, head: head, state: state)
         }
+    }
+
+    /// True if a device was heard, and long ago.
+    static func isSilent(_ record: DeviceRecord, _ now: Int64, _ settings: RetentionSettings) -> Bool {
+        record.heardMilliseconds.map { now.milliseconds(since: $0) > settings.silentAfterMilliseconds } ?? false
     }
 
     /// Returns the retirement if still valid: no newer head of the device is known.

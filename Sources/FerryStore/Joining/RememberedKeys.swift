@@ -136,28 +136,29 @@ struct ShownKeys {
                 continue
             }
             let known = Set(tracked.localColumns.map { exactKey($0.name) })
-            for (key, hash) in sample.hashes {
-                guard let number = Int64(key) else { continue }
-                let left = sample.columns.indices.filter { known.contains(exactKey(sample.columns[$0])) }
-                guard left.count < sample.columns.count else {
-                    guard let shown = try values(of: number, in: tracked, sample.columns) else { continue }
-                    present += 1
-                    if Self.hash(shown) == hash { unchanged += 1 }
-                    continue
-                }
-                // A migration renamed or dropped columns: the others tell, if they are half of them at least.
-                guard let fields = sample.fields?[key], fields.count == sample.columns.count,
-                    left.count * 2 >= sample.columns.count
-                else {
-                    present += 1
-                    continue
-                }
-                guard let shown = try values(of: number, in: tracked, left.map { sample.columns[$0] }) else { continue }
+            let left = sample.columns.indices.filter { known.contains(exactKey(sample.columns[$0])) }
+            for key in sample.hashes.keys {
+                guard let isUnchanged = try isUnchanged(key, of: sample, left, in: tracked) else { continue }
                 present += 1
-                if shown.map(Self.shortHash) == left.map({ fields[$0] }) { unchanged += 1 }
+                if isUnchanged { unchanged += 1 }
             }
         }
         return unchanged > 0 && unchanged * 4 >= present
+    }
+
+    /// True if a sampled row shows what it showed then; `nil` if the row cannot be found. Where a migration renamed or dropped columns, the
+    /// others tell, if they are half of them at least.
+    /// - Parameter left: the places of the sample's columns that the table still has.
+    private func isUnchanged(
+        _ key: String, of sample: RowSample, _ left: [Int], in table: TrackedTable
+    ) throws -> Bool? {
+        guard let number = Int64(key) else { return nil }
+        func shown() throws -> [String]? { try values(of: number, in: table, left.map { sample.columns[$0] }) }
+        if left.count == sample.columns.count { return try shown().map { Self.hash($0) == sample.hashes[key] } }
+        guard let fields = sample.fields?[key], fields.count == sample.columns.count,
+            left.count * 2 >= sample.columns.count
+        else { return false }
+        return try shown().map { $0.map(Self.shortHash) == left.map { fields[$0] } }
     }
 
     private func sample(_ found: RememberedKeys.Table, of table: TrackedTable) throws -> RowSample? {

@@ -58,6 +58,13 @@ final class UndeliveredTests: XCTestCase {
             _ = try fleet.replicas[index].importSnapshot(from: file)
         }
 
+        /// The third device's last file in a folder.
+        func lastFile(in folder: String) throws -> String {
+            let container = try Container.open(at: folder, fileSystem: PosixFileSystem())
+            let device = lost.identity.device
+            return container.path(of: try XCTUnwrap(container.segmentFiles(of: device).last), device)
+        }
+
         /// Waits for files no longer than this.
         func setPatience(_ milliseconds: Int64) throws {
             var retention = RetentionSettings()
@@ -113,10 +120,7 @@ final class UndeliveredTests: XCTestCase {
         try world.write("INSERT INTO item(name) VALUES ('four');")
         try world.other.exchange()
         _ = try world.fleet.replicas[1].sync()
-        let device = world.lost.identity.device
-        let container = try Container.open(at: world.fleet.containerPath, fileSystem: PosixFileSystem())
-        let file = try XCTUnwrap(container.segmentFiles(of: device).last)
-        let path = container.path(of: file, device)
+        let path = try world.lastFile(in: world.fleet.containerPath)
         var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
         bytes[bytes.count / 2] ^= 1
         try bytes.write(to: URL(fileURLWithPath: path))
@@ -130,14 +134,11 @@ final class UndeliveredTests: XCTestCase {
     func testAFileOfARetiredDeviceThatNobodyHasIsNoLongerAwaited() throws {
         let world = try World()
         try world.write("INSERT INTO item(name) VALUES ('four');")
-        let device = world.lost.identity.device
-        let there = try Container.open(at: world.other.path, fileSystem: PosixFileSystem())
-        let file = try XCTUnwrap(there.segmentFiles(of: device).last)
-        try FileManager.default.removeItem(atPath: there.path(of: file, device))
+        try FileManager.default.removeItem(atPath: world.lastFile(in: world.other.path))
         try world.other.exchange()
         let former = try world.fleet.replicas[0].sync().waiting
         XCTAssertEqual(former.map(\.code), ["fileNotThereYet"])
-        try world.fleet.replicas[0].retire(device.description)
+        try world.fleet.replicas[0].retire(world.lost.identity.device.description)
         try world.sync()
         try world.assertAgreement("one|\nthree|\ntwo|\n")
     }
