@@ -13,7 +13,7 @@ extension Container {
         guard details.sealing == .sealed(genesis: seal.genesis) else {
             throw FerryError(.internalInconsistency, "A seal of another membership was used for the container.")
         }
-        return Container(details: details, backend: backend, heads: heads, seal: seal, opened: opened)
+        return Container(details: details, backend: backend, heads: heads, seal: seal).remembering(opened)
     }
 
     /// True if the marker belongs to a sealed container.
@@ -35,7 +35,7 @@ extension Container {
             throw FerryError(.invalidArgument, "A container keeps its ID, whatever else its marker says.")
         }
         try backend.replace(ContainerDescription.fileName, details.encoded())
-        return Container(details: details, backend: backend, heads: heads, opened: opened)
+        return Container(details: details, backend: backend, heads: heads)
     }
 
     /// The epoch for new files; `nil` in an open container.

@@ -30,13 +30,12 @@ package struct Container: Sendable {
 
     init(
         details: ContainerDescription, backend: any ContainerBackend, heads: HeadCache? = nil,
-        seal: (any FileSealing)? = nil, opened: OpenedSegments? = nil
+        seal: (any FileSealing)? = nil
     ) {
         self.details = details
         self.backend = backend
         self.heads = heads
         self.seal = seal
-        self.opened = opened
     }
 
     /// The same container, with the memory of opened segments for a second reading.
