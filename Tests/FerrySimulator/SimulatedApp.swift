@@ -119,6 +119,8 @@ struct Ledger {
     private(set) var lines: Set<String> = []
     /// Committed values that may be lost all the same: their device was restored or lost before sending them.
     private(set) var uncertain: Set<String> = []
+    /// Values that a device and its copy may publish with different times.
+    private var ambiguous: Set<String> = []
     /// For each value written to a `cell`, the value that the writer saw before.
     private var seen: [String: [String: String]] = [:]
 
@@ -141,6 +143,10 @@ struct Ledger {
     /// Marks values of `line` and `cell` that may be lost from now on.
     mutating func doubt(_ values: some Sequence<String>) { uncertain.formUnion(values) }
 
+    /// Marks values that a copy of their device, with another clock, may publish with an earlier time than the device: whoever replaced the
+    /// copy's value may lose to the device's.
+    mutating func expectTwoTimes(of values: some Sequence<String>) { ambiguous.formUnion(values) }
+
     /// Marks values as safe, because another device has them.
     mutating func trust(_ values: some Sequence<String>) { uncertain.subtract(values) }
 
@@ -155,6 +161,7 @@ struct Ledger {
     /// The problem of a cell's value: the value was never written, or a writer who saw the value replaced it.
     func problem(cell: String, value: String) -> String? {
         guard let written = seen[cell], written[value] != nil else { return "invented value \(value) of \(cell)" }
+        if ambiguous.contains(value) { return nil }
         let overwriting = written.filter { $0.value == value && !uncertain.contains($0.key) }.keys.sorted()
         return overwriting.isEmpty ? nil : "\(cell) is \(value), which \(overwriting) had replaced"
     }

@@ -125,15 +125,20 @@ extension Replica {
         let out = present.filter { gone.contains($0.id) }
         if !out.isEmpty { present.removeAll { gone.contains($0.id) } }
         var activity = DeviceActivity(own: identity.device, records: present, heads: look.heads, now: now, retention)
-        activity.remembersDeletions = try mayBeRemoved(by: out, reading, now)
+        activity.remembersDeletions = try mayBeRemoved(by: out, activity, reading, now)
         return (activity, notes)
     }
 
-    /// True if a member that was removed lately may have removed this device at the same time. Then this device's log may not count, and
-    /// after its return (`ferry enrol`) the device must be able to send its deletions again.
-    private func mayBeRemoved(by out: [DeviceRecord], _ reading: StoreSummary, _ now: Int64) throws -> Bool {
-        if out.isEmpty { return false }
+    /// True if this device may be removed without knowing it: by a member that was removed lately, at the same time, or by silent
+    /// members where no other member is heard. Then this device's log may not count, and after its return (`ferry enrol`) the device
+    /// must be able to send its deletions again.
+    private func mayBeRemoved(
+        by out: [DeviceRecord], _ activity: DeviceActivity, _ reading: StoreSummary, _ now: Int64
+    ) throws -> Bool {
+        let isAlone = activity.active.isEmpty && activity.peers.contains { $0.state == .silent }
+        if out.isEmpty && !isAlone { return false }
         guard let removed = try rosterWithKey()?.removed else { return false }
+        if isAlone { return true }
         let former = supersededDevices(reading)
         return out.contains { record in
             record.heardMilliseconds != nil && removed[record.id] != nil && !former.contains(record.id)

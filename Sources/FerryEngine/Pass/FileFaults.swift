@@ -14,6 +14,10 @@ extension FerryError {
         [.damagedFile, .formatTooNew, .foreignFile, .notSealed, .fileNotThereYet].contains(code)
     }
 
+    /// True if other content is in the file's place than its author wrote, as after a mix-up of files: no device can read the file until
+    /// the author writes it again.
+    var isReplacedContent: Bool { [.damagedFile, .foreignFile, .notSealed].contains(code) }
+
     /// True if the cause may be the log of `device`. Errors of this device's own log, database, disk or app's hook do
     /// not come from a different device.
     func mayConcernOneLog(besides own: DeviceID) -> Bool {

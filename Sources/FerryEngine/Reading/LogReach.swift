@@ -15,7 +15,7 @@ struct LogReach {
     mutating func leads(through device: DeviceID, after low: UInt64, to end: UInt64) throws -> Bool {
         let ranges = try container.segmentRanges(of: device)
         var last = low
-        if low < end, try lacksParts(device, at: low + 1) {
+        if low < end, try isUnusable(device, at: low + 1) {
             last = try snapshots().map { $0.manifest.vector[device].sequence }.max() ?? 0
             if last <= low { return false }
         }
@@ -30,21 +30,27 @@ struct LogReach {
         return true
     }
 
-    /// True if the files with a changeset have large values, and parts of these are not there: the log leads no further.
-    private func lacksParts(_ device: DeviceID, at sequence: UInt64) throws -> Bool {
+    /// True if the files with a changeset lead no further: they are damaged until their author writes them again, or parts of their
+    /// large values are not there.
+    private func isUnusable(_ device: DeviceID, at sequence: UInt64) throws -> Bool {
         let parts = try container.parts(of: device)
         // A look into a file costs a request there, and hardly any log has large values.
         if container.answersFromListing, parts.isEmpty { return false }
         let files = try container.segmentFiles(of: device, after: sequence - 1)
             .filter { !$0.isCopy && $0.name.first <= sequence }
         for file in files {
-            guard let (bytes, epoch) = try container.readSegmentFile(file, of: device) else { return false }
-            guard try SegmentDecoder.header(bytes).mayHaveParts else { return false }
-            let header = try SegmentDecoder.decode(bytes, container: container.id, device: device, parts: .leftOut).0
-            let names = try header.largeValues.flatMap(\.parts).map {
-                try container.partName($0.checksum, of: device, under: epoch)
+            do {
+                guard let (bytes, epoch) = try container.readSegmentFile(file, of: device) else { return false }
+                guard try SegmentDecoder.header(bytes).mayHaveParts else { return false }
+                let header = try SegmentDecoder.decode(bytes, container: container.id, device: device, parts: .leftOut)
+                    .0
+                let names = try header.largeValues.flatMap(\.parts).map {
+                    try container.partName($0.checksum, of: device, under: epoch)
+                }
+                if parts.isSuperset(of: names) { return false }
+            } catch let error as FerryError where error.isReplacedContent {
+                continue
             }
-            if parts.isSuperset(of: names) { return false }
         }
         return !files.isEmpty
     }

@@ -34,7 +34,7 @@ struct LogStall {
 
     /// True if the log needs a snapshot to go on: the next changeset is damaged.
     var isDamage: Bool {
-        if case .unreadable(let error) = reason { return error.code == .damagedFile }
+        if case .unreadable(let error) = reason { return error.isReplacedContent }
         return false
     }
 

@@ -50,7 +50,7 @@ struct Undelivered {
             for (device, position) in head.acknowledgements where device != own && !lacked.contains(device) {
                 let here = reading.vector[device].sequence
                 guard position.sequence > here, !look.abandoned.contains(device),
-                    isOfFiles(problems[device]?.code)
+                    isOfFiles(problems[device])
                 else { continue }
                 if isAmbiguous(device, at: here, successors, reading) {
                     // Of two branches, one was sent again under another ID. Only a contradiction shows otherwise, or a log that goes on
@@ -67,8 +67,8 @@ struct Undelivered {
     }
 
     /// True if files of the log are missing or unreadable, and their content was not refused.
-    private static func isOfFiles(_ code: FerryError.Code?) -> Bool {
-        code.map { [.fileNotThereYet, .logCollected, .damagedFile].contains($0) } ?? true
+    private static func isOfFiles(_ problem: FerryError?) -> Bool {
+        problem.map { $0.isReplacedContent || [.fileNotThereYet, .logCollected].contains($0.code) } ?? true
     }
 
     /// True if this device may stand on another branch of the log than remote devices.
@@ -142,9 +142,6 @@ struct Undelivered {
             if low >= position.sequence { continue }
             do {
                 if try !reach.leads(through: device, after: low, to: position.sequence) { kept.insert(device) }
-            } catch let error as FerryError where error.code == .damagedFile {
-                // The author writes the file again (`ferry doctor --repair`), or is gone.
-                kept.insert(device)
             } catch let error as FerryError where error.concernsOneFile {
                 // Readers of the log report the file.
                 continue

@@ -24,6 +24,9 @@ struct FormerChecks {
         added = lost.isEmpty ? [] : table.localColumns.map(\.id).filter { !covered.contains($0) }
     }
 
+    /// True if no covered column was dropped or has another type now.
+    var coversPresentColumns: Bool { lost.isEmpty && formerTypes?.isEmpty == true }
+
     /// The part of an object's checksum computed from the row.
     func known(_ state: ObjectState, _ row: ColumnValues) -> UInt64 {
         let values = row.overlaid(with: state.kept.fields)

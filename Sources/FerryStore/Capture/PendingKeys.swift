@@ -16,6 +16,10 @@ struct PendingKeys {
     private var holders: [[FieldValue]: Holder] = [:]
     /// Former keys of rows with a recorded deletion.
     private var deleted: Set<[FieldValue]> = []
+    /// Keys of rows that statements were about to displace.
+    private var examined: Set<[FieldValue]> = []
+    /// The written columns by the row's key at the time.
+    private var written: [[FieldValue]: Set<Int>] = [:]
     /// Present keys of rows with a changed key, by their former keys.
     private var moved: [[FieldValue]: [FieldValue]] = [:]
 
@@ -27,6 +31,10 @@ struct PendingKeys {
             guard let event = PendingEvent(rawValue: row.int(Column.event)) else { return }
             let key = table.keyColumns.indices.map { row.value(Column.key + Int32($0)) }
             take(event, key, former: [row.value(Column.value)])
+            if event == .examine { examined.insert(key) }
+            if event == .update {
+                written[key, default: []].formUnion(ColumnMask.columns(of: row.integer(Column.mask)))
+            }
         }
         for (key, holder) in holders { if case .row(let former) = holder { moved[former] = key } }
     }
@@ -57,6 +65,18 @@ struct PendingKeys {
         holders.filter { if case .nobody = $0.value { true } else { false } }.keys
             .sorted { $0.lexicographicallyPrecedes($1) }
     }
+
+    /// The keys with a row now, according to pending changes, ascending.
+    var presentKeys: [[FieldValue]] {
+        holders.filter { if case .nobody = $0.value { false } else { true } }.keys
+            .sorted { $0.lexicographicallyPrecedes($1) }
+    }
+
+    /// True if a statement was about to displace the row with a key, so the row's values are known (`PendingEvent.examine`).
+    func isExamined(_ key: [FieldValue]) -> Bool { examined.contains(key) }
+
+    /// The columns that triggers saw written under a key.
+    func writtenColumns(of key: [FieldValue]) -> Set<Int> { written[key] ?? [] }
 
     /// True if pending changes mention a key.
     func mention(_ key: [FieldValue]) -> Bool { holders[key] != nil }

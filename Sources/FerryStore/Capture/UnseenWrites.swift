@@ -59,16 +59,21 @@ struct UnseenWrites {
         let reader = access.reader(of: table.id)
         // Rows still show what the former rules said, so the present rules do not tell what anomalous rows should show.
         let exceptional = try hasOtherRules ? expectations() : solvedExceptions()
+        var compared: Set<[FieldValue]> = []
         for id in try shownObjects() {
             let state = try objects.load(id)
             guard let known = pending.presentKey(of: state.key) else { continue }
+            compared.insert(known)
             guard let row = try reader.read(known) else {
                 if try isGone || isLeftOut(known) {
                     try leave(state)
                     findings.left += 1
                 } else {
-                    try forgetInsertion(of: state)
-                    try append(.delete, known)
+                    // The flush finds out about a row that a statement was about to displace, and has the row's values.
+                    if !pending.isExamined(known) {
+                        try forgetInsertion(of: state)
+                        try append(.delete, known)
+                    }
                     findings.deleted += 1
                 }
                 continue
@@ -78,10 +83,19 @@ struct UnseenWrites {
                 try append(.insert, key)
                 findings.inserted += 1
             } else if pending.mention(known) || pending.mention(state.key) {
-                if try append(review: columns.map(\.id), key) { findings.changed += 1 }
+                let written = writtenUnseen(state, row, exceptional[id], seen: pending.writtenColumns(of: known))
+                if !written.isEmpty { try append(.update, columns: written, key) }
+                let rest = columns.map(\.id).filter { !written.contains($0) }
+                if try append(review: rest, key) || !written.isEmpty { findings.changed += 1 }
             } else if try compare(state, row, key, exceptional) {
                 findings.changed += 1
             }
+        }
+        // Rows that were made since the last flush, and are gone already.
+        for key in pending.presentKeys where !compared.contains(key) && !pending.isExamined(key) {
+            if try reader.read(key) != nil { continue }
+            try append(.delete, key)
+            findings.deleted += 1
         }
         findings.inserted = try recordNewRows(pending)
         return findings
@@ -162,15 +176,32 @@ struct UnseenWrites {
 
     // MARK: Present rows
 
+    /// The columns in which a row with pending changes shows something else than expected: an anomalous row shows values of several
+    /// objects, so a review of its own object would change nothing.
+    /// - Parameter seen: the columns of the pending changes.
+    private func writtenUnseen(
+        _ state: ObjectState, _ row: ColumnValues, _ expected: ExpectedRow?, seen: Set<Int>
+    ) -> [Int] {
+        guard let expected, state.registers.isAlive, !wasAbsent else { return [] }
+        return columns.filter { column in
+            guard !seen.contains(column.id), let local = row[column.id], let shown = expected.values[column.id] else {
+                return false
+            }
+            return shown.taken(by: column.affinity) != local
+        }.map(\.id)
+    }
+
     /// Compares a row with its object.
     /// - Returns: true if anything was recorded.
     private func compare(
         _ state: ObjectState, _ row: ColumnValues, _ key: [FieldValue], _ exceptional: [ObjectID: ExpectedRow]
     ) throws -> Bool {
-        // The written values of a retained row are unknown.
-        guard state.registers.isAlive else { return false }
-        if wasAbsent { return try append(review: columns.map(\.id), key) }
         let expected = exceptional[state.object]
+        guard state.registers.isAlive else {
+            // No checksum tells the columns of a retained row apart.
+            return try expected?.isWrittenRetained == true && append(review: columns.map(\.id), key)
+        }
+        if wasAbsent { return try append(review: columns.map(\.id), key) }
         if state.shown == .anomalousRow, expected == nil { return false }
         let own = try translator.values(row, table)
         var written: Set<Int> = []
@@ -266,6 +297,8 @@ struct UnseenWrites {
         var own: ColumnValues
         /// Columns showing a different object's value, or none.
         var others: Set<Int>
+        /// True for a retained row with other values than Ferry has told of the row.
+        var isWrittenRetained = false
 
         func isOfAnother(_ column: Int) -> Bool { others.contains(column) }
     }
@@ -315,9 +348,19 @@ struct UnseenWrites {
                 displayed.source($0) !== object || object.clearedColumns[$0] != nil
                     || object.state.kept.fields[$0] != nil
             }
-            rows[id] = ExpectedRow(values: values, own: object.values, others: Set(others))
+            rows[id] = ExpectedRow(
+                values: values, own: object.values, others: Set(others),
+                isWrittenRetained: try isWrittenRetained(object, writer))
         }
         return rows
+    }
+
+    /// True if an app has written a retained row. The state has no checksum of a deleted object, but the anomaly has the
+    /// checksum of what the row shows.
+    private func isWrittenRetained(_ object: RegionObject, _ writer: RegionWriter) throws -> Bool {
+        // After a change of the columns, the checksum says nothing about the values.
+        guard !object.state.registers.isAlive, !wasAbsent, checks.coversPresentColumns else { return false }
+        return try writer.shownCheck(object, .anomalousRow) != access.anomalies.check(of: object.token)
     }
 
     // MARK: New rows

@@ -66,7 +66,7 @@ extension RegionWriter {
     }
 
     /// The checksum of how an object is shown.
-    private func shownCheck(_ object: RegionObject, _ shown: Visibility) throws -> UInt64 {
+    func shownCheck(_ object: RegionObject, _ shown: Visibility) throws -> UInt64 {
         let checks = access.objects(of: object.table.id).shownChecks
         switch shown {
         case .none, .row: return 0

@@ -76,7 +76,8 @@ struct StateMerge {
             if let newest, !isRepeated { try recordDeletion(stamp, newest, part, wasAlive: wasAlive, merge) }
             return
         case .insert where merge.state.hasLostValues(after: stamp):
-            // The row went with its table here, and this older insertion cannot bring the row back. So the row stays "not here".
+            // The values are lost here, and this older insertion cannot bring them back. So the row stays "not here", and devices with the
+            // values publish them again if the row is needed (`UnresolvedObjects`).
             break
         case .insert:
             let isNewest = merge.state.registers.inserted.map { $0 < stamp } ?? true

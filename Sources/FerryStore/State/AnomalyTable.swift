@@ -35,11 +35,7 @@ struct AnomalyTable {
     /// - Parameter causes: `WaitingTables.causes`.
     func recordWaiting(_ object: RowToken, isHidden: Bool, causes: [String], check: UInt64) throws {
         let (table, id) = (FieldValue.integer(Int64(object.table)), FieldValue.blob(object.id.bytes[...]))
-        let former = try connection.firstValue(
-            "SELECT \"check\" FROM ferry_exception WHERE \"table\" = ? AND object = ?", table, id)
-        var known: UInt64 = 0
-        if case .integer(let check)? = former { known = UInt64(bitPattern: check) }
-        digests.recordShown(object.table, from: known, to: check)
+        digests.recordShown(object.table, from: try self.check(of: object) ?? 0, to: check)
         let reason = AnomalyReason(isHidden ? .awaitingApp : .outdated, causes)
         try connection.execute(
             "INSERT OR REPLACE INTO ferry_exception VALUES (?, ?, ?, ?, ?)", table, id,
@@ -63,15 +59,24 @@ struct AnomalyTable {
     /// Removes an object from the list.
     /// - Returns: the checksum of how the object was shown.
     private func forget(_ object: RowToken) throws -> UInt64 {
-        let (table, id) = (FieldValue.integer(Int64(object.table)), FieldValue.blob(object.id.bytes[...]))
-        let former = try connection.firstValue(
-            "SELECT \"check\" FROM ferry_exception WHERE \"table\" = ? AND object = ?", table, id)
+        let former = try check(of: object)
         if former != nil {
-            try connection.execute("DELETE FROM ferry_exception WHERE \"table\" = ? AND object = ?", table, id)
+            try connection.execute(
+                "DELETE FROM ferry_exception WHERE \"table\" = ? AND object = ?", .integer(Int64(object.table)),
+                .blob(object.id.bytes[...]))
         }
         // Parent keys of a deleted object leave tokens, too.
         try tokens.forget(object)
-        if case .integer(let check)? = former { return UInt64(bitPattern: check) }
+        return former ?? 0
+    }
+
+    /// The recorded checksum of an object's display; `nil` if the object is not listed.
+    func check(of object: RowToken) throws -> UInt64? {
+        let value = try connection.firstValue(
+            "SELECT \"check\" FROM ferry_exception WHERE \"table\" = ? AND object = ?", .integer(Int64(object.table)),
+            .blob(object.id.bytes[...]))
+        guard let value else { return nil }
+        if case .integer(let check) = value { return UInt64(bitPattern: check) }
         return 0
     }
 }

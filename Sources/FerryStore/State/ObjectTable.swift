@@ -43,9 +43,9 @@ struct ObjectState {
     /// True if the row went with its table (`UnseenWrites.leave`): changes are known, but no insertion or deletion.
     var isLeft: Bool { isStored && registers.inserted == nil && registers.deleted == nil }
 
-    /// True if the row went with its table, and with the row a value that was written later than a time.
+    /// True if the row went with its table or was deleted unseen, and with the row a value that was written later than a time.
     func hasLostValues(after stamp: Stamp) -> Bool {
-        isLeft && !shown.hasRow
+        isStored && registers.inserted == nil && !shown.hasRow
             && registers.fields.enumerated().contains { column, written in
                 written.map { stamp < $0 } ?? false && kept.fields[column] == nil && policies[column] == nil
             }

@@ -242,7 +242,8 @@ struct RowComparison {
             case .gone: [nil]
             case .waits: [.waiting, .missing]
             case .outranked: [.outranked]
-            case .refused: [.refused]
+            // In a cycle of references, a row may be refused and wait for its target at once. The list has the reason that was met first.
+            case .refused: [.refused, .waiting, .missing]
             // An anomaly of a deleted and retained object says `heldBack`.
             case .joined: [.joined, .heldBack]
             case .shown: expected == .row ? [nil] : [.heldBack, .clearedReference, .joining, .resolvedKey]

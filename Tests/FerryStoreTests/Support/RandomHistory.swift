@@ -34,6 +34,9 @@ struct RandomHistory {
     private var collectChance: Chance
     /// Whether devices make tables anew now and then, and write to them before Ferry looks.
     private let rebuilds: Bool
+    private let deletesUnseen: Bool
+    /// Whether a table lost all its rows unseen. They count as left behind with their table, which the oracle does not know.
+    private var isOver = false
     var rebuildChance: Chance
     /// Devices on which tables were made anew since their last pass.
     private var unseenDevices: Set<UInt64> = []
@@ -69,6 +72,8 @@ struct RandomHistory {
         self.seed = seed
         self.rebuilds = rebuilds
         rebuildChance = Chance(seed: seed &+ 0x9000)
+        let deletesUnseen = rebuildChance.oneIn(2)
+        self.deletesUnseen = rebuilds && deletesUnseen
         self.snapshots = snapshots
         isLoose = loose
         self.checkInterval = checkInterval
@@ -113,7 +118,10 @@ struct RandomHistory {
         for _ in 0..<rounds {
             // Long histories of undeclared references still find faults that have nothing to do with this.
             let steps = (6 + chance.below(14)) / (schema.references.isEmpty ? 1 : rounds)
-            for _ in 0..<steps { try step() }
+            for _ in 0..<steps {
+                try step()
+                if isOver { return }
+            }
             if collects { try collectEverywhere() }
         }
         for device in devices {
@@ -127,7 +135,11 @@ struct RandomHistory {
                 try pass(device, allNews(for: device))
                 try check(device)
             }
+            if !haveNews, rebuilds {
+                for device in devices { try device.republish(for: devices) }
+            }
         } while haveNews
+        if rebuilds { for device in devices { try check(device, isWhole: true) } }
         for (index, batch) in [Int.max, 1 + chance.below(3)].enumerated() {
             let fresh = try TestDevice(90 + index, schema)
             try staying?.makeTables(on: fresh)
@@ -244,8 +256,8 @@ struct RandomHistory {
     }
 
     private mutating func write(on device: TestDevice) throws {
-        // What no trigger sees: neither deletions nor changes of keys, which the rules may have to undo with values that
-        // nobody has on this device any more.
+        // What no trigger sees: no changes of keys, which the rules may have to undo with values that nobody has on this
+        // device any more. Deletions in every other history.
         let level = statements.level
         defer { statements.level = level }
         var isUnseen = unseenDevices.contains(device.id.low)
@@ -254,12 +266,18 @@ struct RandomHistory {
             if rebuilds, try rebuild(on: device) {
                 met["rebuilds", default: 0] += 1
                 isUnseen = true
+                // Also what OR REPLACE displaced before, and Ferry has not seen yet.
+                device.hasDeletedUnseen = true
                 statements.level = 0
             }
             var transaction = try statements.transaction(for: device)
             if isUnseen {
                 unseenDevices.insert(device.id.low)
-                transaction.removeAll { $0.hasPrefix("DELETE") }
+                if deletesUnseen {
+                    if rebuildChance.oneIn(2) { transaction.append(try statements.deletion(for: device)) }
+                } else {
+                    transaction.removeAll { $0.hasPrefix("DELETE") }
+                }
             }
             // A row that refers to nothing may hold back what another device has not forgotten yet.
             let foreignKeys =
@@ -268,6 +286,10 @@ struct RandomHistory {
             story.append(
                 "\(device.id.low): \(transaction.joined(separator: "; "))\(foreignKeys ? "" : "  -- foreign keys off")")
             device.runTolerating(transaction, foreignKeys: foreignKeys)
+            if isUnseen, try device.hasEmptied(tables) {
+                isOver = true
+                return
+            }
         }
     }
 
@@ -388,7 +410,7 @@ struct RandomHistory {
         }
     }
 
-    private mutating func check(_ device: TestDevice) throws {
+    private mutating func check(_ device: TestDevice, isWhole: Bool = false) throws {
         let kinds = "SELECT 'kind ' || kind FROM ferry_exception UNION ALL SELECT kind FROM ferry_conflict"
         for kind in try device.query(kinds) { met[kind, default: 0] += 1 }
         var complaints: [String] = []
@@ -396,7 +418,7 @@ struct RandomHistory {
             // A device that has forgotten a deletion shows what refers to the row once it has the insertion that the
             // reference's author knew; one that has not may show the old row until then.
             if try !device.hasCollected || device.isCausallyWhole() {
-                complaints = try oracle.complaints(about: device)
+                complaints = try oracle.complaints(about: device, isWhole: isWhole)
             }
         } catch {
             throw failure(device, "\(error)")

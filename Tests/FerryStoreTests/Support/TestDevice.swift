@@ -36,6 +36,8 @@ final class TestDevice {
     private var positions: [DeviceID: Int] = [:]
     /// Whether it has forgotten deleted objects.
     private(set) var hasCollected = false
+    /// Whether rows were deleted here unseen, which loses their values.
+    var hasDeletedUnseen = false
     /// What its heads have told: after each pass, what it had replayed, its own log included.
     private(set) var heads: [VersionVector] = []
     /// Whether changesets go through the segment format.
@@ -221,6 +223,32 @@ final class TestDevice {
         return replayed.allSatisfy { changeset in
             changeset.context.positions.allSatisfy { $0.value.sequence <= own[$0.key].sequence }
         }
+    }
+
+    /// The objects that it lacks, as it lists them in its head where another device differs.
+    func missingObjects() throws -> Set<ObjectID> {
+        try store.recordUpdatedObjects(isContradicted: true, atMost: .max)
+        return Set(try store.missingObjects(atMost: .max))
+    }
+
+    /// Whether a table without rows had some when Ferry last looked.
+    func hasEmptied(_ tables: [String]) throws -> Bool {
+        try tables.contains { table in
+            let known = try query("SELECT number FROM ferry_table WHERE name = '\(table)'")
+            guard let number = known.first, try query("SELECT 1 FROM \(quoted(table)) LIMIT 1").isEmpty else {
+                return false
+            }
+            return try !query("SELECT 1 FROM ferry_object_\(number) WHERE shown & 7 IN (1, 2) LIMIT 1").isEmpty
+        }
+    }
+
+    /// Publishes again what other devices lack.
+    func republish(for others: [TestDevice]) throws {
+        let requests = try others.filter { $0.id != id }.map { device in
+            MissingRequest(
+                objects: try device.missingObjects().sorted(), known: try device.store.statePosition().vector)
+        }
+        _ = try store.republishRows(isLast: true, requests: requests, encode: encode)
     }
 
     /// All changesets that its state is made of.
