@@ -27,8 +27,10 @@ public struct RemovalReport: Codable, Equatable, Sendable {
 extension Replica {
     /// Removes a device and the device's copies from the membership for good. The device's changes up to now are kept.
     /// Later changes by the device are not read, and the device cannot read later files.
+    ///
+    /// A device that left can be removed too, if somebody may have a copy of its key.
     /// - Parameters:
-    ///   - word: the device's name, the ID, or the beginning of the ID.
+    ///   - word: the device's name, the ID, or the beginning of the ID. A member counts before a device that left.
     ///   - recovery: the recovery code, needed for an older device.
     /// - Throws: `removalRefused` for a device admitted before this device, without a recovery code. `codeRefused` for
     ///   a wrong code; `nothingFound`; `invalidArgument` for this device itself; as `sync`.
@@ -111,12 +113,22 @@ extension Replica {
         return names
     }
 
-    /// The member named by a word.
+    /// The member named by a word; if there is none, the device that left. A copy of its key may lie anywhere, and could let devices in
+    /// until a removal.
     private static func device(
         _ word: String, in names: [DeviceID: String], _ membership: Membership
     ) throws -> DeviceID {
-        try DeviceWord(word).choose(
-            among: membership.roster.members.keys.sorted(), calledBy: "member", id: \.description
-        ) { names[$0] }
+        func choose(among devices: some Collection<DeviceID>) throws -> DeviceID {
+            try DeviceWord(word).choose(among: devices.sorted(), calledBy: "member", id: \.description) { names[$0] }
+        }
+        do {
+            return try choose(among: membership.roster.members.keys)
+        } catch let error as FerryError where error.code == .nothingFound {
+            do {
+                return try choose(among: membership.roster.left.keys)
+            } catch let other as FerryError where other.code == .nothingFound {
+                throw error
+            }
+        }
     }
 }

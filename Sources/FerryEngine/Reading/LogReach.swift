@@ -5,15 +5,22 @@ import FerryLog
 /// How far a device can replay logs from the container: by files, and by snapshots that bridge missing files.
 struct LogReach {
     private let container: Container
+    /// Where logs end that nobody reads further: their devices left.
+    private let ends: [DeviceID: UInt64]
     /// Read once, when files do not suffice.
     private var catalog: [SnapshotCatalog.Entry]?
 
-    init(_ container: Container) { self.container = container }
+    init(_ container: Container, ends: LogReader.Ends) {
+        self.container = container
+        self.ends = ends.left
+    }
 
     /// True if a device that has replayed the log up to `low` can replay the log up to `end`. Arriving files count: Ferry waits
     /// for them.
     mutating func leads(through device: DeviceID, after low: UInt64, to end: UInt64) throws -> Bool {
-        let ranges = try container.segmentRanges(of: device)
+        let read = ends[device] ?? .max
+        let ranges = try container.segmentRanges(of: device).filter { $0.lowerBound <= read }
+            .map { $0.lowerBound...min($0.upperBound, read) }
         var last = low
         if low < end, try isUnusable(device, at: low + 1) {
             last = try snapshots().map { $0.manifest.vector[device].sequence }.max() ?? 0

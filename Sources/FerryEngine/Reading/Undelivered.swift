@@ -135,7 +135,7 @@ struct Undelivered {
     /// The logs with changes on this device, missing on an active device, and not readable in the container.
     private func kept(_ container: Container, _ activity: DeviceActivity) throws -> Set<DeviceID> {
         var kept: Set<DeviceID> = []
-        var reach = LogReach(container)
+        var reach = LogReach(container, ends: try replica.logEnds())
         for (device, position) in reading.vector.positions
         where device != own && !reading.forkedLogs.contains(device) {
             let low = activity.acknowledged(of: device, before: position.sequence)

@@ -210,7 +210,8 @@ struct CaptureHistory {
             track.isDeleted = true
             return
         }
-        var old = try access.reader(of: table.id).readOld(beforeImage) ?? [:]
+        let image = try access.reader(of: table.id).readOld(beforeImage)
+        var old = image ?? [:]
         try translateOldRow(&old, of: track, table)
         if !table.isMapped, table.derivedID(of: old) != object {
             // The object is identified by the keys at that time, as found by `derivedObject`.
@@ -231,6 +232,8 @@ struct CaptureHistory {
             }
             return
         }
+        // Nobody knows what was written to a row that was deleted unseen: the deletion is all there is to tell.
+        if image == nil, table.localColumns.contains(where: { old[$0.id] == nil }) { track.forgetWrites() }
         finish(track, at: deletion, beforeImage: old)
     }
 

@@ -87,6 +87,13 @@ extension CaptureHistory {
         /// True if the object has the row with a key, as of the pending change being read.
         func holds(_ key: [FieldValue]) -> Bool { !isDeleted && self.key == key }
 
+        /// Forgets the writes since the last complete operation.
+        func forgetWrites() {
+            insertedAt = nil
+            changed = ColumnTimes()
+            reviewed.columns = []
+        }
+
         /// True if nothing was recorded so far that must be written.
         var isUntouched: Bool {
             doneCount == 0 && insertedAt == nil && changed.isEmpty && reviewed.columns.isEmpty

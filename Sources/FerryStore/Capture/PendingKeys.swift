@@ -31,7 +31,12 @@ struct PendingKeys {
             guard let event = PendingEvent(rawValue: row.int(Column.event)) else { return }
             let key = table.keyColumns.indices.map { row.value(Column.key + Int32($0)) }
             take(event, key, former: [row.value(Column.value)])
-            if event == .examine { examined.insert(key) }
+            switch event {
+            case .examine: examined.insert(key)
+            // Another row has the key since.
+            case .insert, .rekey: examined.remove(key)
+            case .update, .delete, .reference, .review: break
+            }
             if event == .update {
                 written[key, default: []].formUnion(ColumnMask.columns(of: row.integer(Column.mask)))
             }

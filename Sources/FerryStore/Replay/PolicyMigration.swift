@@ -110,6 +110,8 @@ struct PolicyMigration {
                 state.policies[column] ?? ColumnRegister(plain: StampedValue(stamp, present))
             state.keep(register, column, policy, newest: stamp)
             isChanged = true
+            // Of the objects in a unified row, another one may give the column's value now.
+            isSeed = isSeed || state.shown.isAnomalous
             guard let shown = register.shown(under: policy, access.hooks.function(for: policy)), shown != present
             else { continue }
             state.kept.fields[column] = shown

@@ -82,6 +82,13 @@ extension Simulation {
     /// thief has from a cloned computer, the machine gets new keys.
     func remove(_ device: DeviceID, by machine: Machine) throws {
         guard let sealed else { return }
+        // A removal publishes first what the device has.
+        let before = try sealed.look(at: machine)
+        try remove(device, by: machine, sealed)
+        try sealed.checkPublished(machine, since: before, self)
+    }
+
+    private func remove(_ device: DeviceID, by machine: Machine, _ sealed: SealedLife) throws {
         let replica = try machine.opened()
         machine.setSQLitesTime()
         if try device == sealed.knowledge(of: machine).device {
@@ -121,10 +128,11 @@ extension Simulation {
         fail("thieves come faster than they are removed")
     }
 
-    /// A device of a thief that a machine takes for a member.
+    /// A device of a thief that a machine takes for a member, or for one that left: its key still lets devices in.
     private func stolenMember(knownTo machine: Machine, _ sealed: SealedLife) throws -> DeviceID? {
         let theirs = Set(try sealed.thieves.flatMap { try $0.devices })
-        return try sealed.knowledge(of: machine).roster.members.keys.sorted().first(where: theirs.contains)
+        let roster = try sealed.knowledge(of: machine).roster
+        return (roster.members.keys.sorted() + roster.left.keys.sorted()).first(where: theirs.contains)
     }
 
     /// Removes a thief's device, as people do where a member's key never comes: a thief can make an epoch and keep its key.
@@ -135,7 +143,7 @@ extension Simulation {
         tally.note("thieves that kept a key")
         try remove(device, by: machine)
         try exchange(machine)
-        return try !sealed.knowledge(of: machine).roster.members.keys.contains(device)
+        return try sealed.knowledge(of: machine).roster.removed.keys.contains(device)
     }
 
     /// Whatever thieves say and write after everybody knows that they are out.

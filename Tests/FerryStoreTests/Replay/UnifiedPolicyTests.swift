@@ -209,4 +209,29 @@ final class UnifiedPolicyTests: XCTestCase {
             return chance.oneIn(3) ? "DELETE FROM tag WHERE id = \(id)" : "UPDATE tag SET name = NULL WHERE id = \(id)"
         }
     }
+
+    /// An addition brings back a row that OR REPLACE displaced elsewhere. Both rows have the same name, so they are one row, and the
+    /// newer one gives the number of uses. A newcomer may hear of the policy after the rows.
+    func testARowThatWasUnifiedBeforeThePolicyShowsWhatThePolicySays() throws {
+        let devices = try (1...3).map { try TestDevice($0, Self.tags) }
+        try devices[0].run("INSERT INTO tag(name) VALUES ('jazz')")
+        try exchange(devices)
+        try devices[2].store.setPolicies([PolicySetting(.column(table: "tag", column: "uses"), ColumnPolicy.counter.word)])
+        try exchange(devices)
+        devices[0].clock.now += 100_000
+        try devices[0].run("INSERT OR REPLACE INTO tag(name, note) VALUES ('jazz', 'anew')")
+        try devices[0].flush()
+        devices[1].clock.now += 200_000
+        try devices[1].run("UPDATE tag SET uses = uses + 1")
+        try exchange(devices)
+        let fresh = try TestDevice(4, Self.tags)
+        try fresh.pass(devices[0].log + devices[1].log)
+        try fresh.pass(devices[2].log)
+        for device in devices + [fresh] {
+            let name = "device \(device.id.low)"
+            XCTAssertEqual(try device.query("SELECT name, uses, note FROM tag"), ["jazz|0|anew"], name)
+            XCTAssertEqual(try device.store.verify(deep: true).differences, [], name)
+        }
+        XCTAssertEqual(Set(try (devices + [fresh]).map { try $0.store.statePosition().digests }).count, 1)
+    }
 }

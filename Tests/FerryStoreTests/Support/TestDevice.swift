@@ -242,13 +242,14 @@ final class TestDevice {
         }
     }
 
-    /// Publishes again what other devices lack.
-    func republish(for others: [TestDevice]) throws {
+    /// Publishes again what other devices lack, or may have forgotten.
+    /// - Parameter counting: devices that have begun to count this one.
+    func republish(for others: [TestDevice] = [], counting: Set<DeviceID> = []) throws {
         let requests = try others.filter { $0.id != id }.map { device in
             MissingRequest(
                 objects: try device.missingObjects().sorted(), known: try device.store.statePosition().vector)
         }
-        _ = try store.republishRows(isLast: true, requests: requests, encode: encode)
+        _ = try store.republishRows(isLast: true, counting: counting, requests: requests, encode: encode)
     }
 
     /// All changesets that its state is made of.
