@@ -138,7 +138,8 @@ struct DevicesRemove: DatabaseCommand {
         usage: "ferry devices <database> remove <device> [--recovery -] [<options>]",
         discussion: """
             What it wrote up to now is kept, what it writes from now on is not read, and it cannot read what the others write. \
-            A device that was let in before this one is removed by an older device, or with the recovery code (--recovery -).
+            A device that was let in before this one is removed by an older device, or with the recovery code (--recovery -). \
+            A device that left can be removed too: a clone or backup of its computer may have its key still.
 
             JSON: as list, and "removedDevices": [{"id", "name"}].
 

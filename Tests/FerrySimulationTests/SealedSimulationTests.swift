@@ -75,6 +75,41 @@ final class SealedSimulationTests: XCTestCase {
         XCTAssertEqual(outcome.tally.counts["came back"], 2)
     }
 
+    /// A member hears of nobody but silent members, which have removed it. Its deletion counts after its return.
+    func testAMemberRemovedBySilentMembersSendsItsDeletionAgain() throws {
+        let outcome = try Simulation.run(Simulation.Plan(seed: 202_612_005_334, steps: 40, only: [1, 5, 7, 17]))
+        XCTAssertEqual(outcome.problems, [])
+        XCTAssertEqual(outcome.tally.counts["came back"], 1)
+    }
+
+    /// A clone leaves under the ID of its original, which goes on writing and is lost. Whoever has read on tells the rest by a snapshot.
+    func testALogThatGoesOnBehindADepartureIsToldByASnapshot() throws {
+        let steps = [2, 4, 5, 6, 8, 9, 10, 11, 12, 14, 20, 21, 22, 23, 24, 27, 28, 29, 30, 33, 34, 35, 36, 37, 39]
+        let outcome = try Simulation.run(Simulation.Plan(seed: 202_612_006_211, steps: 40, only: Set(steps)))
+        XCTAssertEqual(outcome.problems, [])
+    }
+
+    /// A file of a lost device is garbled. A snapshot replaces the file, and then nobody waits for it any more.
+    func testADamagedFileOfALostDeviceIsReplacedByASnapshot() throws {
+        let steps = [0, 4, 11, 13, 14, 16, 19, 22, 27, 28]
+        let outcome = try Simulation.run(Simulation.Plan(seed: 202_612_004_924, steps: 40, only: Set(steps)))
+        XCTAssertEqual(outcome.problems, [])
+        XCTAssertEqual(outcome.tally.counts["file garbled"], 1)
+    }
+
+    /// A thief has a clone of a device that left. The removal of the departed device ends what the thief can do.
+    func testTheKeyOfADepartedDeviceLetsNobodyInAfterItsRemoval() throws {
+        let outcome = try Simulation.run(Simulation.Plan(seed: 202_612_006_590, steps: 40, only: [2, 4, 15, 21]))
+        XCTAssertEqual(outcome.problems, [])
+        XCTAssertEqual(outcome.tally.counts["removed"], 1)
+    }
+
+    /// A newcomer hears of a counter's policy after the rows, two of which are one row.
+    func testANewcomerShowsAUnifiedRowByAPolicyHeardOfLater() throws {
+        let outcome = try Simulation.run(Simulation.Plan(seed: 202_612_006_501, steps: 40, only: [14, 18, 21, 27, 28]))
+        XCTAssertEqual(outcome.problems, [])
+    }
+
     /// A clone and its original use the same number, with a large value that both have. The original removes its segment and the value, so
     /// the clone's segment proves nothing but the clone.
     func testACloneWhoseSegmentLostItsLargeValueIsNoticed() throws {

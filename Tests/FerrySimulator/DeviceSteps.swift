@@ -21,8 +21,9 @@ extension Step {
         // Pending changes have times of the original's clock.
         copy.clock.latest = machine.clock.latest
         // A change of more than a day ahead gets a time of a day ahead, by the clock of whoever packs the change.
+        simulation.ledger.note(copy: copy.index, of: machine.index)
         if machine.clock.skew - copy.clock.skew > HybridClock.maximumLeadMilliseconds {
-            simulation.ledger.expectTwoTimes(of: simulation.ledger.values(by: machine.index))
+            simulation.ledger.expectTwoTimes(by: machine.index)
         }
         try copy.reopen()
         if isClone { try copy.opened().store.note(StoreFingerprint(path: copy.path, on: copy.host)) }

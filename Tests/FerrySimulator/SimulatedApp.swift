@@ -121,6 +121,8 @@ struct Ledger {
     private(set) var uncertain: Set<String> = []
     /// Values that a device and its copy may publish with different times.
     private var ambiguous: Set<String> = []
+    /// The devices that others are copies of.
+    private var originals: [Int: Int] = [:]
     /// For each value written to a `cell`, the value that the writer saw before.
     private var seen: [String: [String: String]] = [:]
 
@@ -143,9 +145,15 @@ struct Ledger {
     /// Marks values of `line` and `cell` that may be lost from now on.
     mutating func doubt(_ values: some Sequence<String>) { uncertain.formUnion(values) }
 
-    /// Marks values that a copy of their device, with another clock, may publish with an earlier time than the device: whoever replaced the
-    /// copy's value may lose to the device's.
-    mutating func expectTwoTimes(of values: some Sequence<String>) { ambiguous.formUnion(values) }
+    /// Marks the values of a copied device and its copy. With clocks more than a day apart, both may publish a change with different times:
+    /// whoever replaced the earlier one may lose to the later one.
+    mutating func expectTwoTimes(by device: Int) {
+        ambiguous.formUnion(values(by: device))
+        if let original = originals[device] { expectTwoTimes(by: original) }
+    }
+
+    /// Notes that a device begins with the changes of another one.
+    mutating func note(copy: Int, of original: Int) { originals[copy] = original }
 
     /// Marks values as safe, because another device has them.
     mutating func trust(_ values: some Sequence<String>) { uncertain.subtract(values) }

@@ -136,7 +136,11 @@ struct Step {
             simulation.time.milliseconds += Int64(hours) * 3_600_000
         case .skew:
             let hours = [-30, -2, 0, 2, 20, 72, 24 * 400][random.below(7)]
+            let former = machine.clock.skew
             machine.clock.skew = Int64(hours) * 3_600_000
+            if former - machine.clock.skew > HybridClock.maximumLeadMilliseconds {
+                simulation.ledger.expectTwoTimes(by: machine.index)
+            }
             tell(machine, "has a clock that is \(hours) hours ahead")
             simulation.tally.note("clocks set wrong", hours == 0 ? 0 : 1)
         case .copy: try copy(machine)

@@ -44,6 +44,33 @@ final class SealedRemovalTests: XCTestCase {
         return home
     }
 
+    /// A clone of a device that left has its key, and could let devices in for good.
+    func testADeviceThatLeftIsRemovedToo() throws {
+        let home = try threeDevices()
+        try home.write(2, "before")
+        _ = try home.replica(2).sync()
+        let copy = home.addComputer()
+        let file = try XCTUnwrap(home.computers[2].keys.load(home.device(2)))
+        try home.computers[copy].keys.save(file)
+        try home.replica(2).store.copy(to: home.databasePath(copy))
+        home.computers[copy].host = home.computers[2].host
+        home.computers[copy].replica = try Replica(
+            Store(path: home.databasePath(copy), clock: home.clock), environment: home.environment(copy))
+        let departed = try home.device(2)
+        XCTAssertEqual(try home.replica(2).leave().isTold, true)
+        _ = try home.replica(0).sync()
+        XCTAssertNotNil(try home.replica(0).membershipOfPass()?.roster.left[departed])
+        let report = try home.replica(0).remove(departed.description)
+        XCTAssertEqual(report.removed.map(\.id), [departed.description])
+        XCTAssertEqual(report.staying.count, 2)
+        XCTAssertEqual(home.failure { _ = try home.replica(copy).sync() }, .notMember)
+        // Nobody removes a device twice, and nobody can remove a stranger.
+        XCTAssertEqual(home.failure { _ = try home.replica(0).remove(departed.description) }, .nothingFound)
+        try home.assertAgreement([0, 1], ["first", "before"], members: 2)
+        let newcomer = try home.invite(by: 1)
+        try home.assertAgreement([0, 1, newcomer], ["first", "before"], members: 3)
+    }
+
     func testARemovedDeviceReadsAndWritesNothingMoreAndItsWritesAreKept() throws {
         let home = try threeDevices()
         try home.write(2, "before")

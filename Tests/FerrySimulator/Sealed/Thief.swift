@@ -58,8 +58,13 @@ final class Thief {
 
     private var machines: [Machine] { [machine] + accomplices }
 
-    /// Every device that is the thief's.
-    var devices: [DeviceID] { get throws { try keys.map(\.device) } }
+    /// Every device that is the thief's. Members may know the stolen one under an ID that it had before.
+    var devices: [DeviceID] {
+        get throws {
+            let former = try machine.opened().store.reading().formerDevices.map(\.device)
+            return try keys.map(\.device) + former
+        }
+    }
 
     /// The keys of all of them, the stolen one's first.
     var keys: [DeviceKeys] {
