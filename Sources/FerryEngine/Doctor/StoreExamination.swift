@@ -47,7 +47,9 @@ struct StoreExamination {
             report.add(
                 .init(
                     .fault, "database",
-                    "\(verification.differenceCount) rows are not what the changes say, the first of them in \(first.table).",
+                    verification.differenceCount == 1
+                        ? "A row of \(first.table) is not what the changes say."
+                        : "\(verification.differenceCount) rows are not what the changes say, the first of them in \(first.table).",
                     advice: "`ferry verify --deep` lists them. \(advice)"))
         }
         for table in verification.unchecked {
@@ -63,14 +65,19 @@ struct StoreExamination {
         let now = replica.environment.clock.milliseconds()
         let unpublished = status.pendingNotes + status.outboxChanges
         if unpublished > 0 {
-            report.examined.append("\(unpublished) changes that wait to be published")
+            report.examined.append(
+                unpublished == 1
+                    ? "1 change that waits to be published" : "\(unpublished) changes that wait to be published")
         }
         if let failure = try replica.store.reading().failure {
             let isOld = now - failure.sinceMilliseconds > Self.patienceMilliseconds
             report.add(
                 .init(
                     isOld ? .fault : .warning, "folder",
-                    "Syncs have failed" + (unpublished > 0 ? ", and \(unpublished) changes wait" : "") + ": "
+                    "Syncs have failed"
+                        + (unpublished == 1
+                            ? ", and 1 change waits" : unpublished > 0 ? ", and \(unpublished) changes wait" : "")
+                        + ": "
                         + failure.note.error().message,
                     advice: "What is written here is safe meanwhile. Run `ferry sync` once the reason is gone.",
                     since: failure.sinceMilliseconds))

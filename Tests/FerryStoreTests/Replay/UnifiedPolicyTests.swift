@@ -216,7 +216,9 @@ final class UnifiedPolicyTests: XCTestCase {
         let devices = try (1...3).map { try TestDevice($0, Self.tags) }
         try devices[0].run("INSERT INTO tag(name) VALUES ('jazz')")
         try exchange(devices)
-        try devices[2].store.setPolicies([PolicySetting(.column(table: "tag", column: "uses"), ColumnPolicy.counter.word)])
+        try devices[2].store.setPolicies([
+            PolicySetting(.column(table: "tag", column: "uses"), ColumnPolicy.counter.word)
+        ])
         try exchange(devices)
         devices[0].clock.now += 100_000
         try devices[0].run("INSERT OR REPLACE INTO tag(name, note) VALUES ('jazz', 'anew')")
