@@ -214,7 +214,7 @@ struct Compactor {
                 report.rolledUp.segments += try rollUp(first, last, under: epoch)
                 report.rolledUp.into += 1
             } catch let error as FerryError
-                where [.damagedFile, .foreignFile, .notSealed, .fileNotThereYet].contains(error.code)
+                where error.isReplacedContent || error.code == .fileNotThereYet
             {
                 // No device can read the file. A snapshot must replace the file.
                 notes.lost = max(notes.lost ?? 0, error.sequence ?? last)

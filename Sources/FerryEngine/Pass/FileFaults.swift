@@ -11,7 +11,7 @@ extension FerryError {
     /// True if a file is there and its content must not be used. The file is damaged, foreign, of a newer Ferry, plain
     /// in a sealed container, or incomplete so far.
     var saysNothing: Bool {
-        [.damagedFile, .formatTooNew, .foreignFile, .notSealed, .fileNotThereYet].contains(code)
+        isReplacedContent || [.formatTooNew, .fileNotThereYet].contains(code)
     }
 
     /// True if other content is in the file's place than its author wrote, as after a mix-up of files: no device can read the file until
