@@ -56,73 +56,63 @@ final class SealedSimulationTests: XCTestCase {
 
     /// A device lost its first segment and put a snapshot in the place. The segment came back, under a key that a newcomer never gets.
     func testASegmentWithASnapshotInItsPlaceIsNotWaitedFor() throws {
-        let outcome = try Simulation.run(Simulation.Plan(seed: 202_612_000_728, steps: 40, only: [0, 2, 8, 16]))
-        XCTAssertEqual(outcome.problems, [])
+        let outcome = try replay(202_612_000_728, [0, 2, 8, 16])
         XCTAssertEqual(outcome.tally.counts["came back"], 1)
     }
 
     /// A thief makes an epoch and keeps its record. The only member left is held back, and the removal of the stolen device ends that.
     func testTheRemovalOfAThiefThatKeepsAKeyEndsTheWait() throws {
-        let outcome = try Simulation.run(Simulation.Plan(seed: 202_611_281_981, steps: 40, only: [4, 9, 12, 16, 22]))
-        XCTAssertEqual(outcome.problems, [])
+        let outcome = try replay(202_611_281_981, [4, 9, 12, 16, 22])
         XCTAssertEqual(outcome.tally.counts["thieves that kept a key"], 1)
     }
 
     /// Two members remove each other while they are apart. The one that is alone remembers its deletion until its return.
     func testAMemberThatIsAloneAndRemovedItselfSendsItsDeletionAgain() throws {
-        let outcome = try Simulation.run(Simulation.Plan(seed: 202_612_000_814, steps: 40, only: [5, 13, 18, 20, 29]))
-        XCTAssertEqual(outcome.problems, [])
+        let outcome = try replay(202_612_000_814, [5, 13, 18, 20, 29])
         XCTAssertEqual(outcome.tally.counts["came back"], 2)
     }
 
     /// A member hears of nobody but silent members, which have removed it. Its deletion counts after its return.
     func testAMemberRemovedBySilentMembersSendsItsDeletionAgain() throws {
-        let outcome = try Simulation.run(Simulation.Plan(seed: 202_612_005_334, steps: 40, only: [1, 5, 7, 17]))
-        XCTAssertEqual(outcome.problems, [])
+        let outcome = try replay(202_612_005_334, [1, 5, 7, 17])
         XCTAssertEqual(outcome.tally.counts["came back"], 1)
     }
 
     /// A clone leaves under the ID of its original, which goes on writing and is lost. Whoever has read on tells the rest by a snapshot.
     func testALogThatGoesOnBehindADepartureIsToldByASnapshot() throws {
-        let steps = [2, 4, 5, 6, 8, 9, 10, 11, 12, 14, 20, 21, 22, 23, 24, 27, 28, 29, 30, 33, 34, 35, 36, 37, 39]
-        let outcome = try Simulation.run(Simulation.Plan(seed: 202_612_006_211, steps: 40, only: Set(steps)))
-        XCTAssertEqual(outcome.problems, [])
+        let steps: Set = [2, 4, 5, 6, 8, 9, 10, 11, 12, 14, 20, 21, 22, 23, 24, 27, 28, 29, 30, 33, 34, 35, 36, 37, 39]
+        _ = try replay(202_612_006_211, steps)
     }
 
     /// A file of a lost device is garbled. A snapshot replaces the file, and then nobody waits for it any more.
     func testADamagedFileOfALostDeviceIsReplacedByASnapshot() throws {
-        let steps = [0, 4, 11, 13, 14, 16, 19, 22, 27, 28]
-        let outcome = try Simulation.run(Simulation.Plan(seed: 202_612_004_924, steps: 40, only: Set(steps)))
-        XCTAssertEqual(outcome.problems, [])
+        let steps: Set = [0, 4, 11, 13, 14, 16, 19, 22, 27, 28]
+        let outcome = try replay(202_612_004_924, steps)
         XCTAssertEqual(outcome.tally.counts["file garbled"], 1)
     }
 
     /// A thief has a clone of a device that left. The removal of the departed device ends what the thief can do.
     func testTheKeyOfADepartedDeviceLetsNobodyInAfterItsRemoval() throws {
-        let outcome = try Simulation.run(Simulation.Plan(seed: 202_612_006_590, steps: 40, only: [2, 4, 15, 21]))
-        XCTAssertEqual(outcome.problems, [])
+        let outcome = try replay(202_612_006_590, [2, 4, 15, 21])
         XCTAssertEqual(outcome.tally.counts["removed"], 1)
     }
 
     /// A newcomer hears of a counter's policy after the rows, two of which are one row.
     func testANewcomerShowsAUnifiedRowByAPolicyHeardOfLater() throws {
-        let outcome = try Simulation.run(Simulation.Plan(seed: 202_612_006_501, steps: 40, only: [14, 18, 21, 27, 28]))
-        XCTAssertEqual(outcome.problems, [])
+        _ = try replay(202_612_006_501, [14, 18, 21, 27, 28])
     }
 
     /// A clone and its original use the same number, with a large value that both have. The original removes its segment and the value, so
     /// the clone's segment proves nothing but the clone.
     func testACloneWhoseSegmentLostItsLargeValueIsNoticed() throws {
-        let steps = [1, 2, 8, 17, 19, 20, 25, 26, 27, 29, 30, 38]
-        let outcome = try Simulation.run(Simulation.Plan(seed: 202_612_001_015, steps: 40, only: Set(steps)))
-        XCTAssertEqual(outcome.problems, [])
+        let steps: Set = [1, 2, 8, 17, 19, 20, 25, 26, 27, 29, 30, 38]
+        let outcome = try replay(202_612_001_015, steps)
         XCTAssertEqual(outcome.tally.counts["cloned"], 1)
     }
 
     /// A disk fails after a member has read a record and before the member keeps the record. The next look reads the record again.
     func testARecordThatWasReadAndNotKeptIsReadAgain() throws {
-        let outcome = try Simulation.run(Simulation.Plan(seed: 202_612_002_019, steps: 40, only: [1, 32, 38]))
-        XCTAssertEqual(outcome.problems, [])
+        let outcome = try replay(202_612_002_019, [1, 32, 38])
         XCTAssertEqual(outcome.tally.counts["thieves"], 1)
     }
 
@@ -159,5 +149,14 @@ final class SealedSimulationTests: XCTestCase {
         XCTAssertFalse(Simulation.contains(Array("Qmar".utf8), word))
         XCTAssertFalse(Simulation.contains(Array("QmarQmar".utf8), word))
         XCTAssertTrue(Simulation.contains(Array("QQmark".utf8), word))
+    }
+
+    /// Plays the steps of a life that failed once, and asserts that the life has no problems now.
+    private func replay(
+        _ seed: UInt64, _ steps: Set<Int>, file: StaticString = #filePath, line: UInt = #line
+    ) throws -> Simulation.Outcome {
+        let outcome = try Simulation.run(Simulation.Plan(seed: seed, steps: 40, only: steps))
+        XCTAssertEqual(outcome.problems, [], file: file, line: line)
+        return outcome
     }
 }
